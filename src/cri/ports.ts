@@ -15,7 +15,12 @@ export interface CriRuntime {
   removePodSandbox(id: string, opts?: t.CallOptions): Promise<void>;
   podSandboxStatus(id: string, opts?: t.CallOptions): Promise<t.PodSandboxStatus>;
   listPodSandbox(filter?: t.PodSandboxFilter, opts?: t.CallOptions): Promise<t.PodSandbox[]>;
-  createContainer(podSandboxId: string, config: t.ContainerConfig, sandboxConfig: t.PodSandboxConfig, opts?: t.CallOptions): Promise<string>;
+  createContainer(
+    podSandboxId: string,
+    config: t.ContainerConfig,
+    sandboxConfig: t.PodSandboxConfig,
+    opts?: t.CallOptions,
+  ): Promise<string>;
   startContainer(id: string, opts?: t.CallOptions): Promise<void>;
   /** `timeoutSeconds` is the runtime's SIGTERM-to-SIGKILL wait; the call's own deadline is added on top. */
   stopContainer(id: string, timeoutSeconds: number, opts?: t.CallOptions): Promise<void>;
@@ -35,7 +40,12 @@ export interface CriImages {
   /** Undefined when the image is absent. */
   imageStatus(image: t.ImageSpec, opts?: t.CallOptions): Promise<t.Image | undefined>;
   /** The image reference of the pulled image. No deadline of its own. */
-  pullImage(image: t.ImageSpec, auth: t.AuthConfig | undefined, sandboxConfig: t.PodSandboxConfig | undefined, opts?: t.CallOptions): Promise<string>;
+  pullImage(
+    image: t.ImageSpec,
+    auth: t.AuthConfig | undefined,
+    sandboxConfig: t.PodSandboxConfig | undefined,
+    opts?: t.CallOptions,
+  ): Promise<string>;
   removeImage(image: t.ImageSpec, opts?: t.CallOptions): Promise<void>;
   imageFsInfo(opts?: t.CallOptions): Promise<t.FilesystemUsage[]>;
 }
