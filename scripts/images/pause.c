@@ -3,6 +3,7 @@
  * process of a PID namespace, and ends on SIGINT or SIGTERM.
  */
 #include <signal.h>
+#include <stddef.h>
 #include <sys/wait.h>
 
 int main(void) {

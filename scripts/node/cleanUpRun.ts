@@ -1,5 +1,5 @@
 import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { cgroupFolders, cgroupHierarchies, pidsInCgroups, removeCgroup, thawCgroups } from './cgroups.ts';
 import { cleanUpIptables, cniChains, iptablesLeft } from './iptables.ts';
 import { mountsBelow, unmountBelow } from './mounts.ts';
@@ -50,8 +50,7 @@ const looseCgroups = (all: readonly Task[]) => all.flatMap((t) => [`/k8s.io/${t.
 /** Ends every process of the run: containers first, so that nothing restarts or outlives its shim. */
 async function endEverything(record: RunRecord, all: readonly Task[]): Promise<void> {
   // The daemon and the agent first: they would answer the containers' death with new work.
-  const [daemons, rest] = partition(await runtimeProcesses(record), (await daemonPids(record)).has.bind(await daemonPids(record)));
-  await endProcesses(daemons, 0);
+  await endProcesses(await daemons(record), 0);
   for (let round = 0; round < 5; round++) {
     const folders = await cgroupFolders(record.cgroupRoot);
     for (const name of looseCgroups(all)) folders.push(...(await cgroupFolders(name)));
@@ -62,22 +61,19 @@ async function endEverything(record: RunRecord, all: readonly Task[]): Promise<v
     if (refs.length === 0) break;
     await endProcesses(refs, 0);
   }
-  await endProcesses([...rest, ...(await runtimeProcesses(record))], 0);
+  await endProcesses(await runtimeProcesses(record), 0);
 }
 
-async function daemonPids(record: RunRecord): Promise<Set<number>> {
-  const daemons = await findProcesses((argv) => basename(argv[0] ?? '') === 'containerd' && argv.includes(record.config));
-  return new Set([...daemons, ...record.processes].map((p) => p.pid));
+async function daemons(record: RunRecord): Promise<ProcessRef[]> {
+  const found = await findProcesses((argv) => basename(argv[0] ?? '') === 'containerd' && argv.includes(record.config));
+  for (const ref of record.processes) if (await isAlive(ref)) found.push(ref);
+  return found;
 }
 
 /** Guards against a pid that was used again: the process must sit in a cgroup of that container. */
 async function belongsTo(pid: number, id: string, cgroupRoot: string): Promise<boolean> {
   const text = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '');
   return text.includes(`/${id}`) || text.includes(`:${cgroupRoot}/`);
-}
-
-function partition(refs: readonly ProcessRef[], first: (pid: number) => boolean): [ProcessRef[], ProcessRef[]] {
-  return [refs.filter((r) => first(r.pid)), refs.filter((r) => !first(r.pid))];
 }
 
 /**
@@ -96,11 +92,10 @@ export async function cleanUpRun(record: RunRecord): Promise<void> {
   for (const name of [...looseCgroups(all), record.cgroupRoot]) await removeCgroup(name);
   await removeEmptyRuntimeCgroups();
   for (const t of all) if (t.shimSocket !== undefined) await rm(t.shimSocket, { force: true });
-  for (const name of await readdir(join(CNI_CACHE, 'results')).catch(() => [])) {
-    if (name.startsWith(`${record.network}-`)) await rm(join(CNI_CACHE, 'results', name), { force: true });
-  }
+  await removeCniResults(record.network);
   for (const folder of [record.dir, ...record.folders]) await rm(folder, { recursive: true, force: true });
-  await rm(join(CNI_CACHE, record.network), { recursive: true, force: true });
+  // Of the folder above only our part is ours; it goes when nothing else is in it.
+  await rmdir(dirname(record.dir)).catch(() => {});
   const others = (await readRuns()).filter((r) => r.live && r.index !== record.index);
   if (others.length === 0) {
     if (record.forwardingWasOff) await writeFile(FORWARDING, '0').catch(() => {});
@@ -109,6 +104,14 @@ export async function cleanUpRun(record: RunRecord): Promise<void> {
   }
   await rm(runDir(record.index), { recursive: true, force: true });
   await rmdir(RUNS_DIR).catch(() => {}); // fails while other runs are registered
+}
+
+/** Cached results are named NETWORK-SANDBOX-INTERFACE; the loopback network's carry our sandboxes' ids only. */
+async function removeCniResults(network: string): Promise<void> {
+  const folder = join(CNI_CACHE, 'results');
+  const names = await readdir(folder).catch(() => []);
+  const sandboxes = names.filter((n) => n.startsWith(`${network}-`)).map((n) => n.split('-')[1] ?? '');
+  for (const name of names) if (sandboxes.some((id) => name.includes(`-${id}-`))) await rm(join(folder, name), { force: true });
 }
 
 /** `/k8s.io` and `/default` are containerd's; an empty one is nobody's. */

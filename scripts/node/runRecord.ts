@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAlive, type ProcessRef, processRef } from './processes.ts';
 
@@ -110,5 +110,6 @@ export async function withCleanUpLock(index: number, work: () => Promise<void>):
     await work();
   } finally {
     await rm(lock, { recursive: true, force: true });
+    await rmdir(RUNS_DIR).catch(() => {}); // fails while other runs are registered
   }
 }

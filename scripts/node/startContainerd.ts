@@ -116,7 +116,7 @@ export async function startContainerd(options: ContainerdOptions = {}): Promise<
     folders: [],
   };
   await writeRecord(record);
-  const daemon = new ContainerdRun(record, parent, binary, versionText.trim().split(/\s+/)[2] ?? '', restrictOomScoreAdj);
+  const daemon = new ContainerdRun(record, binary, versionText.trim().split(/\s+/)[2] ?? '', restrictOomScoreAdj);
   try {
     for (const folder of ['root', 'cni/conf', 'cni/data', 'tmp']) await mkdir(join(dir, folder), { recursive: true });
     await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
@@ -166,14 +166,12 @@ class ContainerdRun implements PrivateContainerd {
   readonly version: string;
   readonly restrictOomScoreAdj: boolean;
   readonly #record: RunRecord;
-  readonly #parent: string;
   readonly #binary: string;
   #daemon: ProcessRef | undefined;
   #stopped: Promise<void> | undefined;
 
-  constructor(record: RunRecord, parent: string, binary: string, version: string, restrictOomScoreAdj: boolean) {
+  constructor(record: RunRecord, binary: string, version: string, restrictOomScoreAdj: boolean) {
     this.#record = record;
-    this.#parent = parent;
     this.#binary = binary;
     this.index = record.index;
     this.socket = record.socket;
@@ -275,8 +273,6 @@ class ContainerdRun implements PrivateContainerd {
     await cleanUpRun(this.#record);
     if (this.#daemon !== undefined) await waitGone([this.#daemon], 5_000);
     this.#daemon = undefined;
-    // Of the folder only our part is ours; it goes when nothing else is in it.
-    await rmdir(this.#parent).catch(() => {});
     await rmdir(join(project, '.run')).catch(() => {});
     const left = await leftovers(this.#record);
     if (left.length > 0) throw new Error(`left behind by the private containerd:\n  ${left.join('\n  ')}`);
