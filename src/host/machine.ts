@@ -1,0 +1,140 @@
+import { access, readdir, readFile } from 'node:fs/promises';
+import { cpus, endianness, arch as osArch, release } from 'node:os';
+import type { Bytes, Millicpu } from '../api/brands.ts';
+import { bytes, millicpu } from '../api/brands.ts';
+
+/** What the machine is and has, as the node's status, node allocatable and the containers' resources need it. */
+export interface Machine {
+  /** Online CPUs in thousandths. */
+  cpu: Millicpu;
+  memory: Bytes;
+  /** Total swap, 0 without any. */
+  swap: Bytes;
+  /** Sizes the kernel offers, ascending, with the bytes that are set aside for each. */
+  hugepages: { pageSize: Bytes; total: Bytes }[];
+  /** The system-wide limit on tasks: the smaller of pid_max and threads-max; undefined when neither can be read. */
+  maxPids?: number;
+  kernelVersion: string;
+  bootId: string;
+  machineId: string;
+  systemUuid: string;
+  /** PRETTY_NAME of os-release. */
+  osImage: string;
+  /** GOARCH spelling: `amd64`, `arm64`, ... */
+  architecture: string;
+  /** Per-CPU directories that a container may not see (contract pod-lifecycle.md §13, masked paths). */
+  thermalThrottlePaths: string[];
+}
+
+const OsReleaseFiles = ['/etc/os-release', '/usr/lib/os-release'];
+const MachineIdFiles = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
+
+/** Reads the machine. What cannot be read is empty or 0, as the real kubelet reports it; memory and CPUs must be there. */
+export async function readMachine(root = '/'): Promise<Machine> {
+  const text = (path: string) => readFile(`${root}${path.slice(1)}`, 'utf8').catch(() => '');
+  const first = async (paths: readonly string[]) => {
+    for (const path of paths) {
+      const content = (await text(path)).trim();
+      if (content !== '') return content;
+    }
+    return '';
+  };
+  const [meminfo, online, possible, bootId, machineId, uuid, osRelease, pidMax, threadsMax, hugepages] = await Promise.all([
+    text('/proc/meminfo'),
+    text('/sys/devices/system/cpu/online'),
+    text('/sys/devices/system/cpu/possible'),
+    text('/proc/sys/kernel/random/boot_id'),
+    first(MachineIdFiles),
+    first(['/sys/class/dmi/id/product_uuid', '/proc/device-tree/vm,uuid']),
+    first(OsReleaseFiles),
+    text('/proc/sys/kernel/pid_max'),
+    text('/proc/sys/kernel/threads-max'),
+    readHugepages(root),
+  ]);
+  const memory = meminfoBytes(meminfo, 'MemTotal');
+  if (memory === 0) throw new Error('cannot read the size of memory from /proc/meminfo');
+  const cpuCount = parseCpuList(online).length || cpus().length;
+  const limits = [pidMax, threadsMax].map((value) => Number.parseInt(value, 10)).filter((n) => n > 0);
+  return {
+    cpu: millicpu(cpuCount * 1000),
+    memory: bytes(memory),
+    swap: bytes(meminfoBytes(meminfo, 'SwapTotal')),
+    hugepages,
+    ...(limits.length > 0 ? { maxPids: Math.min(...limits) } : {}),
+    kernelVersion: release(),
+    bootId: bootId.trim(),
+    machineId,
+    systemUuid: uuid === '' ? machineId : uuid,
+    osImage: prettyName(osRelease),
+    architecture: goArchitecture(),
+    thermalThrottlePaths: await thermalThrottlePaths(root, parseCpuList(possible === '' ? online : possible)),
+  };
+}
+
+/** The CPU numbers of a kernel list such as `0-3,8`. Empty for text of another shape. */
+export function parseCpuList(text: string): number[] {
+  const found: number[] = [];
+  for (const part of text.trim().split(',')) {
+    const match = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part);
+    if (match === null) return [];
+    const from = Number(match[1]);
+    const to = match[2] === undefined ? from : Number(match[2]);
+    for (let cpu = from; cpu <= to; cpu++) found.push(cpu);
+  }
+  return found;
+}
+
+/** A field of /proc/meminfo in bytes, 0 when it is missing. */
+export function meminfoBytes(text: string, field: string): number {
+  for (const line of text.split('\n')) {
+    if (!line.startsWith(`${field}:`)) continue;
+    const kib = Number.parseInt(line.slice(field.length + 1).trim(), 10);
+    return Number.isNaN(kib) ? 0 : kib * 1024;
+  }
+  return 0;
+}
+
+async function readHugepages(root: string): Promise<Machine['hugepages']> {
+  const directory = `${root}sys/kernel/mm/hugepages`;
+  const names = await readdir(directory).catch(() => []);
+  const found: Machine['hugepages'] = [];
+  for (const name of names) {
+    const match = /^hugepages-(\d{1,12})kB$/.exec(name);
+    if (match === null) continue;
+    const pageSize = Number(match[1]) * 1024;
+    const count = Number.parseInt(await readFile(`${directory}/${name}/nr_hugepages`, 'utf8').catch(() => '0'), 10);
+    found.push({ pageSize: bytes(pageSize), total: bytes(pageSize * (Number.isNaN(count) ? 0 : count)) });
+  }
+  return found.sort((a, b) => a.pageSize - b.pageSize);
+}
+
+async function thermalThrottlePaths(root: string, cpuNumbers: readonly number[]): Promise<string[]> {
+  const paths = cpuNumbers.map((cpu) => `/sys/devices/system/cpu/cpu${cpu}/thermal_throttle`);
+  const present = await Promise.all(
+    paths.map((path) =>
+      access(`${root}${path.slice(1)}`).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return paths.filter((_, index) => present[index]);
+}
+
+function prettyName(osRelease: string): string {
+  for (const line of osRelease.split('\n')) {
+    if (line.startsWith('PRETTY_NAME='))
+      return line
+        .slice('PRETTY_NAME='.length)
+        .trim()
+        .replace(/^"(.*)"$/, '$1');
+  }
+  return '';
+}
+
+function goArchitecture(): string {
+  const name = osArch();
+  if (name === 'x64') return 'amd64';
+  if (name === 'ia32') return '386';
+  return name === 'ppc64' && endianness() === 'LE' ? 'ppc64le' : name;
+}
