@@ -33,3 +33,58 @@ export class CriError extends Error {
 export function isCriError(err: unknown, ...codes: CriErrorCode[]): err is CriError {
   return err instanceof CriError && (codes.length === 0 || codes.includes(err.code));
 }
+
+/** By gRPC's number; 0 (OK) is no error and stands as Unknown. */
+const codesByNumber: readonly CriErrorCode[] = [
+  'Unknown',
+  'Canceled',
+  'Unknown',
+  'InvalidArgument',
+  'DeadlineExceeded',
+  'NotFound',
+  'AlreadyExists',
+  'PermissionDenied',
+  'ResourceExhausted',
+  'FailedPrecondition',
+  'Aborted',
+  'OutOfRange',
+  'Unimplemented',
+  'Internal',
+  'Unavailable',
+  'DataLoss',
+  'Unauthenticated',
+];
+
+/** The name of a gRPC status number; `Unknown` for a number that gRPC does not define. */
+export function criErrorCode(grpcCode: number): CriErrorCode {
+  return codesByNumber[grpcCode] ?? 'Unknown';
+}
+
+/** The texts every user of Kubernetes knows, instead of the library's own (which name timers and addresses). */
+const localTexts: Partial<Record<CriErrorCode, string>> = {
+  DeadlineExceeded: 'context deadline exceeded',
+  Canceled: 'context canceled',
+};
+
+/**
+ * A CriError from whatever a gRPC call failed with. `local` tells that the deadline or the abort was ours, so that the
+ * library's text is replaced.
+ */
+export function toCriError(err: unknown, operation: string, local = false): CriError {
+  if (err instanceof CriError) return err;
+  if (err instanceof Error && 'code' in err && typeof err.code === 'number') {
+    const code = criErrorCode(err.code);
+    const details = 'details' in err && typeof err.details === 'string' ? err.details : err.message;
+    return new CriError(code, operation, (local ? localTexts[code] : undefined) ?? details, err);
+  }
+  return new CriError('Internal', operation, err instanceof Error ? err.message : String(err), err);
+}
+
+/**
+ * The text of a failed call as events and container statuses show it: `rpc error: code = NotFound desc = ...`, any
+ * other error as its message.
+ */
+export function criErrorText(err: unknown): string {
+  if (err instanceof CriError) return `rpc error: code = ${err.code} desc = ${err.message}`;
+  return err instanceof Error ? err.message : String(err);
+}

@@ -49,3 +49,47 @@ export interface CriImages {
   removeImage(image: t.ImageSpec, opts?: t.CallOptions): Promise<void>;
   imageFsInfo(opts?: t.CallOptions): Promise<t.FilesystemUsage[]>;
 }
+
+/** URLs of the runtime's streaming server, for the agent to proxy. */
+export interface CriStreaming {
+  exec(request: t.ExecRequest, opts?: t.CallOptions): Promise<string>;
+  attach(request: t.AttachRequest, opts?: t.CallOptions): Promise<string>;
+  portForward(podSandboxId: string, ports: number[], opts?: t.CallOptions): Promise<string>;
+}
+
+/** Statistics and metrics that the runtime measures. Each may reject `Unimplemented`. */
+export interface CriStats {
+  containerStats(id: string, opts?: t.CallOptions): Promise<t.ContainerStats>;
+  listContainerStats(filter?: t.ContainerStatsFilter, opts?: t.CallOptions): Promise<t.ContainerStats[]>;
+  podSandboxStats(id: string, opts?: t.CallOptions): Promise<t.PodSandboxStats>;
+  listPodSandboxStats(filter?: t.PodSandboxStatsFilter, opts?: t.CallOptions): Promise<t.PodSandboxStats[]>;
+  listMetricDescriptors(opts?: t.CallOptions): Promise<t.MetricDescriptor[]>;
+  listPodSandboxMetrics(opts?: t.CallOptions): Promise<t.PodSandboxMetrics[]>;
+}
+
+export interface CriCheckpoint {
+  /** `timeoutSeconds` must not be negative; the call waits for the longer of it and the usual deadline. */
+  checkpointContainer(id: string, location: string, timeoutSeconds: number, opts?: t.CallOptions): Promise<void>;
+  checkpointPod(podSandboxId: string, outputPath: string, containerIds: string[], options: Record<string, string>, opts?: t.CallOptions): Promise<void>;
+  restorePod(request: t.RestorePodRequest, opts?: t.CallOptions): Promise<t.RestoredPod>;
+}
+
+export interface CriSandboxResize {
+  /** False when the runtime does not know the call, which is no error (contract: compat-matrix.md §2). */
+  updatePodSandboxResources(
+    podSandboxId: string,
+    overhead: t.LinuxContainerResources | undefined,
+    resources: t.LinuxContainerResources | undefined,
+    opts?: t.CallOptions,
+  ): Promise<boolean>;
+}
+
+/** Details that only people read (`kubelet-ts` diagnostics). */
+export interface CriVerbose {
+  verboseStatus(opts?: t.CallOptions): Promise<t.RuntimeStatus>;
+}
+
+/** Both lists of ImageFsInfo; `CriImages.imageFsInfo` gives the first one only. */
+export interface CriImageFs {
+  imageFilesystems(opts?: t.CallOptions): Promise<t.ImageFsInfo>;
+}

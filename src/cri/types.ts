@@ -31,7 +31,9 @@ export interface RuntimeHandler {
 export interface RuntimeStatus {
   conditions: RuntimeCondition[];
   runtimeHandlers: RuntimeHandler[];
-  features?: { supplementalGroupsPolicy: boolean };
+  features?: { supplementalGroupsPolicy: boolean; userNamespacesHostNetwork?: boolean; mountOptions?: boolean };
+  /** Runtime-private details, only with `verbose`. */
+  info?: Record<string, string>;
 }
 
 export type NamespaceMode = 'POD' | 'CONTAINER' | 'NODE' | 'TARGET';
@@ -172,6 +174,7 @@ export interface ImageSpec {
   annotations?: Record<string, string>;
   userSpecifiedImage?: string;
   runtimeHandler?: string;
+  imageRef?: string;
 }
 
 export type MountPropagation = 'PRIVATE' | 'HOST_TO_CONTAINER' | 'BIDIRECTIONAL';
@@ -187,6 +190,7 @@ export interface Mount {
   recursiveReadOnly?: boolean;
   image?: ImageSpec;
   imageSubPath?: string;
+  mountOptions?: string[];
 }
 
 export interface Device {
@@ -196,7 +200,7 @@ export interface Device {
 }
 
 export interface LinuxContainerSecurityContext {
-  capabilities?: { addCapabilities: string[]; dropCapabilities: string[] };
+  capabilities?: { addCapabilities: string[]; dropCapabilities: string[]; addAmbientCapabilities?: string[] };
   privileged?: boolean;
   namespaceOptions?: NamespaceOption;
   selinuxOptions?: SELinuxOption;
@@ -332,4 +336,154 @@ export interface FilesystemUsage {
   mountpoint: string;
   usedBytes: number;
   inodesUsed: number;
+}
+
+export interface ImageFsInfo {
+  imageFilesystems: FilesystemUsage[];
+  containerFilesystems: FilesystemUsage[];
+}
+
+export interface ExecRequest {
+  containerId: string;
+  cmd: string[];
+  tty: boolean;
+  stdin: boolean;
+  stdout: boolean;
+  stderr: boolean;
+}
+
+export interface AttachRequest {
+  containerId: string;
+  tty: boolean;
+  stdin: boolean;
+  stdout: boolean;
+  stderr: boolean;
+}
+
+/** Share of time stalled in percent over 10, 60 and 300 s; total in microseconds. */
+export interface PsiData {
+  total: number;
+  avg10: number;
+  avg60: number;
+  avg300: number;
+}
+export interface PsiStats {
+  full?: PsiData;
+  some?: PsiData;
+}
+
+/** In all statistics an undefined value was not measured, which is not zero. */
+export interface CpuUsage {
+  timestamp: bigint;
+  /** Nanoseconds of one core since the start. */
+  usageCoreNanoSeconds?: bigint;
+  usageNanoCores?: number;
+  psi?: PsiStats;
+}
+
+/** Bytes and counts. */
+export interface MemoryUsage {
+  timestamp: bigint;
+  workingSetBytes?: number;
+  availableBytes?: number;
+  usageBytes?: number;
+  rssBytes?: number;
+  pageFaults?: number;
+  majorPageFaults?: number;
+  psi?: PsiStats;
+}
+
+export interface SwapUsage {
+  timestamp: bigint;
+  swapAvailableBytes?: number;
+  swapUsageBytes?: number;
+}
+
+export interface IoUsage {
+  timestamp: bigint;
+  psi?: PsiStats;
+}
+
+export interface NetworkInterfaceUsage {
+  name: string;
+  rxBytes?: number;
+  rxErrors?: number;
+  txBytes?: number;
+  txErrors?: number;
+}
+
+export interface NetworkUsage {
+  timestamp: bigint;
+  defaultInterface?: NetworkInterfaceUsage;
+  interfaces: NetworkInterfaceUsage[];
+}
+
+export interface ContainerStats {
+  id: string;
+  metadata: ContainerMetadata;
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  cpu?: CpuUsage;
+  memory?: MemoryUsage;
+  writableLayer?: FilesystemUsage;
+  swap?: SwapUsage;
+  io?: IoUsage;
+}
+
+export interface ContainerStatsFilter {
+  id?: string;
+  podSandboxId?: string;
+  labelSelector?: Record<string, string>;
+}
+
+export interface PodSandboxStats {
+  id: string;
+  metadata: PodSandboxMetadata;
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  cpu?: CpuUsage;
+  memory?: MemoryUsage;
+  network?: NetworkUsage;
+  process?: { timestamp: bigint; processCount?: number };
+  io?: IoUsage;
+  containers: ContainerStats[];
+}
+
+export interface PodSandboxStatsFilter {
+  id?: string;
+  labelSelector?: Record<string, string>;
+}
+
+export interface MetricDescriptor {
+  name: string;
+  help: string;
+  labelKeys: string[];
+}
+
+/** `labelValues` stand in the order of the descriptor's `labelKeys`. */
+export interface RuntimeMetric {
+  name: string;
+  timestamp: bigint;
+  type: 'counter' | 'gauge';
+  labelValues: string[];
+  value?: number;
+}
+
+export interface PodSandboxMetrics {
+  podSandboxId: string;
+  metrics: RuntimeMetric[];
+  containers: { containerId: string; metrics: RuntimeMetric[] }[];
+}
+
+export interface RestorePodRequest {
+  checkpointPath: string;
+  config: PodSandboxConfig;
+  runtimeHandler: string;
+  options: Record<string, string>;
+  containerConfigs: ContainerConfig[];
+}
+
+export interface RestoredPod {
+  podSandboxId: string;
+  containers: { name: string; containerId: string }[];
 }

@@ -1,0 +1,141 @@
+import { type ChannelOptions, Client, type ClientReadableStream, type ClientUnaryCall, credentials, Metadata } from '@grpc/grpc-js';
+import type { ServiceDefinition } from '@grpc/proto-loader';
+import type { Clock } from '../host/clock.ts';
+import { CriError, toCriError } from './errors.ts';
+import { type Instrumentation, operationTypes, type RpcName } from './instrumentation.ts';
+
+/** Both ways; the library's own default of 4 MiB is too small for a list of a full node. */
+export const maxMessageBytes = 16 * 1024 * 1024;
+
+/** Contract: compat-matrix.md §1. The authority must be `localhost`: servers refuse a socket path as a host name. */
+const channelOptions: ChannelOptions = {
+  'grpc.default_authority': 'localhost',
+  'grpc.max_receive_message_length': maxMessageBytes,
+  'grpc.max_send_message_length': maxMessageBytes,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 3000,
+  'grpc.enable_http_proxy': 0,
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.use_local_subchannel_pool': 1,
+  'grpc.enable_channelz': 0,
+};
+
+/** What one call needs to be told. */
+export interface RpcCall {
+  signal?: AbortSignal | undefined;
+  /** Milliseconds; 0 means none. */
+  timeoutMs: number;
+  /** For the health report. */
+  object?: string | undefined;
+}
+
+/**
+ * One gRPC channel to a runtime, for the life of the process. It connects on first use and again after a loss by
+ * itself; a call made while there is no connection fails at once with `Unavailable`.
+ */
+export class RuntimeConnection {
+  readonly target: string;
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #instrumentation: Instrumentation;
+  readonly #emptyMetadata = new Metadata();
+
+  /** `target` as `endpointTarget` gives it. */
+  constructor(target: string, clock: Clock, instrumentation: Instrumentation) {
+    this.target = target;
+    this.#client = new Client(target, credentials.createInsecure(), channelOptions);
+    this.#clock = clock;
+    this.#instrumentation = instrumentation;
+  }
+
+  /** Ends every call under way with `Canceled` and lets go of the socket. */
+  close(): void {
+    this.#client.close();
+  }
+
+  /** One request, one answer. Rejects with CriError; `Canceled` when `signal` aborts. */
+  unary<Response>(service: ServiceDefinition, name: RpcName, request: object, call: RpcCall): Promise<Response> {
+    const { signal, timeoutMs, object = '' } = call;
+    if (signal?.aborted) return Promise.reject(abortError(name, signal));
+    const method = methodOf(service, name);
+    const done = this.#instrumentation.begin(name, operationTypes[name], object);
+    return new Promise((resolve, reject) => {
+      let onAbort: (() => void) | undefined;
+      const finish = (err: Error | null, response?: object) => {
+        if (onAbort) signal?.removeEventListener('abort', onAbort);
+        done(err !== null);
+        if (err === null) resolve(response as Response);
+        else reject(signal?.aborted ? abortError(name, signal) : toCriError(err, name, timeoutMs > 0));
+      };
+      let sent: ClientUnaryCall;
+      try {
+        sent = this.#client.makeUnaryRequest(
+          method.path,
+          method.requestSerialize,
+          method.responseDeserialize,
+          request,
+          this.#emptyMetadata,
+          this.#deadline(timeoutMs),
+          finish,
+        );
+      } catch (err) {
+        // Only a closed client or a programming error throws here.
+        finish(err instanceof Error ? err : new Error(String(err)));
+        return;
+      }
+      if (signal) {
+        onAbort = () => sent.cancel();
+        signal.addEventListener('abort', onAbort, { once: true });
+      }
+    });
+  }
+
+  /**
+   * One request, many answers, in order, as fast as they are taken. Ends when the server ends the stream; throws
+   * CriError; leaving the loop early cancels the call.
+   */
+  async *stream<Response>(service: ServiceDefinition, name: RpcName, request: object, call: RpcCall): AsyncGenerator<Response, void, void> {
+    const { signal, timeoutMs, object = '' } = call;
+    if (signal?.aborted) throw abortError(name, signal);
+    const method = methodOf(service, name);
+    const done = this.#instrumentation.begin(name, operationTypes[name], object, timeoutMs > 0);
+    let sent: ClientReadableStream<object> | undefined;
+    const onAbort = () => sent?.cancel();
+    let failed = true;
+    try {
+      sent = this.#client.makeServerStreamRequest(
+        method.path,
+        method.requestSerialize,
+        method.responseDeserialize,
+        request,
+        this.#emptyMetadata,
+        this.#deadline(timeoutMs),
+      );
+      signal?.addEventListener('abort', onAbort, { once: true });
+      for await (const message of sent) yield message as Response;
+      failed = false;
+    } catch (err) {
+      throw signal?.aborted ? abortError(name, signal) : toCriError(err, name, timeoutMs > 0);
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      // A late error event of a cancelled stream has no reader any more.
+      sent?.on('error', () => {});
+      sent?.cancel();
+      done(failed);
+    }
+  }
+
+  #deadline(timeoutMs: number): { deadline?: number } {
+    return timeoutMs > 0 ? { deadline: this.#clock.now() + timeoutMs } : {};
+  }
+}
+
+function methodOf(service: ServiceDefinition, name: RpcName) {
+  const method = service[name];
+  if (method === undefined) throw new CriError('Unimplemented', name, `the protocol has no call ${name}`);
+  return method;
+}
+
+function abortError(operation: string, signal: AbortSignal): CriError {
+  return new CriError('Canceled', operation, 'context canceled', signal.reason);
+}
