@@ -70,7 +70,13 @@ export interface CriStats {
 export interface CriCheckpoint {
   /** `timeoutSeconds` must not be negative; the call waits for the longer of it and the usual deadline. */
   checkpointContainer(id: string, location: string, timeoutSeconds: number, opts?: t.CallOptions): Promise<void>;
-  checkpointPod(podSandboxId: string, outputPath: string, containerIds: string[], options: Record<string, string>, opts?: t.CallOptions): Promise<void>;
+  checkpointPod(
+    podSandboxId: string,
+    outputPath: string,
+    containerIds: string[],
+    options: Record<string, string>,
+    opts?: t.CallOptions,
+  ): Promise<void>;
   restorePod(request: t.RestorePodRequest, opts?: t.CallOptions): Promise<t.RestoredPod>;
 }
 
