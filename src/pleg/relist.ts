@@ -2,6 +2,7 @@ import type { PodUid } from '../api/brands.ts';
 import { isCriError } from '../cri/errors.ts';
 import type { CriRuntime } from '../cri/ports.ts';
 import type { Clock } from '../host/clock.ts';
+import { Pause } from '../host/pause.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Health, Service } from '../observe/service.ts';
 import { eventsBetween, type PodRecord, recordsOf } from './record.ts';
@@ -37,22 +38,22 @@ export interface RelistDeps {
 export class Relist implements Service {
   readonly name = 'pleg';
   readonly #deps: RelistDeps;
+  readonly #pause: Pause;
   #records = new Map<PodUid, PodRecord>();
   #lastSuccess: number | undefined;
   #startedAt = 0;
   #streamHealthy = false;
-  #wake: (() => void) | undefined;
   #loop: Promise<void> = Promise.resolve();
   #stream: Promise<void> = Promise.resolve();
   readonly #first = Promise.withResolvers<void>();
 
   constructor(deps: RelistDeps) {
     this.#deps = deps;
+    this.#pause = new Pause(deps.clock);
   }
 
   start(signal: AbortSignal): void {
     this.#startedAt = this.#deps.clock.monotonic();
-    signal.addEventListener('abort', () => this.#wake?.(), { once: true });
     this.#loop = this.#run(signal);
     if (this.#deps.useEvents) this.#stream = this.#follow(signal);
   }
@@ -68,7 +69,7 @@ export class Relist implements Service {
 
   /** Lists as soon as possible instead of at the next tick. */
   poke(): void {
-    this.#wake?.();
+    this.#pause.poke();
   }
 
   health(): Health {
@@ -86,7 +87,7 @@ export class Relist implements Service {
     while (!signal.aborted) {
       const changed = await this.#once(signal);
       const period = this.#streamHealthy && !changed ? QUIET_PERIOD_MS : RELIST_PERIOD_MS;
-      await this.#pause(period, signal);
+      await this.#pause.wait(period, signal);
     }
   }
 
@@ -128,16 +129,6 @@ export class Relist implements Service {
     this.#deps.listed?.(next);
     this.#first.resolve();
     return any;
-  }
-
-  async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    const timer = this.#deps.clock.after(ms, resolve, true);
-    await promise;
-    timer.cancel();
-    this.#wake = undefined;
   }
 
   async #follow(signal: AbortSignal): Promise<void> {

@@ -1,0 +1,104 @@
+import type { CriRuntime } from '../cri/ports.ts';
+import type { RuntimeStatus } from '../cri/types.ts';
+import type { Clock } from '../host/clock.ts';
+import { Pause } from '../host/pause.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Health, Service } from '../observe/service.ts';
+
+/** Contract node.md §2: asked every 5 s, "down" after 30 s without an answer. */
+const PERIOD_MS = 5_000;
+const SUSPECT_PERIOD_MS = 500;
+const DOWN_AFTER_MS = 30_000;
+
+export interface RuntimeStateDeps {
+  runtime: Pick<CriRuntime, 'status'>;
+  clock: Clock;
+  log: Logger;
+  /** The runtime answers again, or its network became ready. */
+  recovered(): void;
+}
+
+/** What the runtime says of itself: whether it answers, and whether its network is ready. */
+export class RuntimeState implements Service {
+  readonly name = 'runtime-state';
+  readonly #deps: RuntimeStateDeps;
+  readonly #pause: Pause;
+  readonly #first = Promise.withResolvers<void>();
+  #loop: Promise<void> = Promise.resolve();
+  #status: RuntimeStatus | undefined;
+  #lastAnswer: number | undefined;
+  #suspect = false;
+  #startedAt = 0;
+
+  constructor(deps: RuntimeStateDeps) {
+    this.#deps = deps;
+    this.#pause = new Pause(deps.clock);
+  }
+
+  start(signal: AbortSignal): void {
+    this.#startedAt = this.#deps.clock.monotonic();
+    this.#loop = this.#run(signal);
+  }
+
+  ready(): Promise<void> {
+    return this.#first.promise;
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop;
+  }
+
+  health(): Health {
+    const reason = this.runtimeNotReady();
+    return reason === undefined ? { ok: true } : { ok: false, reason };
+  }
+
+  /** A call found the runtime away: ask often, so that its return is seen at once. */
+  suspect(): void {
+    if (this.#suspect) return;
+    this.#suspect = true;
+    this.#pause.poke();
+  }
+
+  /** Undefined when the network is ready, else the runtime's reason (contract: compat-matrix §4). */
+  notReady(): string | undefined {
+    if (this.#status === undefined) return 'Network state unknown';
+    const network = this.#status.conditions.find((c) => c.type === 'NetworkReady');
+    if (network === undefined) return 'runtime did not report a NetworkReady condition';
+    if (network.status) return undefined;
+    return `container runtime network not ready: NetworkReady=false reason:${network.reason} message:${network.message}`;
+  }
+
+  /** Undefined when the runtime is ready, else why it is not. */
+  runtimeNotReady(): string | undefined {
+    const age = this.#deps.clock.monotonic() - (this.#lastAnswer ?? this.#startedAt);
+    if (age > DOWN_AFTER_MS) return 'container runtime is down';
+    const ready = this.#status?.conditions.find((c) => c.type === 'RuntimeReady');
+    if (this.#status === undefined) return 'container runtime status check may not have completed yet';
+    if (ready?.status === true) return undefined;
+    return `container runtime not ready: RuntimeReady=false reason:${ready?.reason ?? ''} message:${ready?.message ?? ''}`;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#ask(signal);
+      await this.#pause.wait(this.#suspect ? SUSPECT_PERIOD_MS : PERIOD_MS, signal);
+    }
+  }
+
+  async #ask(signal: AbortSignal): Promise<void> {
+    const { runtime, clock, log, recovered } = this.#deps;
+    const before = this.#status === undefined || this.#suspect ? 'away' : this.notReady();
+    try {
+      this.#status = await runtime.status({ signal });
+      this.#lastAnswer = clock.monotonic();
+      this.#suspect = false;
+      this.#first.resolve();
+      if (before !== undefined && this.notReady() === undefined) recovered();
+    } catch (err) {
+      if (signal.aborted) return;
+      if (!this.#suspect) log.error(err, 'Container runtime sanity check failed');
+      this.#suspect = true;
+    }
+  }
+}

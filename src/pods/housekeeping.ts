@@ -1,0 +1,111 @@
+import { type PodUid, podUid } from '../api/brands.ts';
+import type { Pod } from '../api/types.ts';
+import type { Clock } from '../host/clock.ts';
+import { Pause } from '../host/pause.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Health, Service } from '../observe/service.ts';
+import { hasLiveMember, type PodRecord } from '../pleg/record.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { PodStore } from './store.ts';
+
+/** Contract pod-lifecycle §16: every two seconds, only when all sources are ready. */
+const PERIOD_MS = 2_000;
+const DISK_EVERY = 15;
+/** A pod that only the runtime knows gets one second (contract §4). */
+const ORPHAN_GRACE_SECONDS = 1;
+
+export interface HousekeepingDeps {
+  clock: Clock;
+  log: Logger;
+  store: PodStore;
+  dispatcher: Dispatcher;
+  records(): ReadonlyMap<PodUid, PodRecord>;
+  /** Drops the memory of a pod whose lane is gone. */
+  forget(uid: PodUid): void;
+  /** Directories and cgroups of pods that nobody knows. */
+  sweepDisk(isKnown: (uid: string) => boolean): Promise<void>;
+  /** Old back-offs, statuses. */
+  collect(): void;
+}
+
+/** Clears what is finished, stops what nobody asks for, and begins what lost its lane. */
+export class Housekeeping implements Service {
+  readonly name = 'housekeeping';
+  readonly #deps: HousekeepingDeps;
+  readonly #pause: Pause;
+  #loop: Promise<void> = Promise.resolve();
+  #round = 0;
+  /** Unknown pods of which only dead members were left at the last sweep. */
+  #dead: ReadonlySet<PodUid> = new Set();
+
+  constructor(deps: HousekeepingDeps) {
+    this.#deps = deps;
+    this.#pause = new Pause(deps.clock);
+  }
+
+  start(signal: AbortSignal): void {
+    this.#loop = this.#run(signal);
+  }
+
+  ready(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  health(): Health {
+    return { ok: true };
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop;
+  }
+
+  /** A pod is finished: clear it now instead of at the next round. */
+  poke(): void {
+    this.#pause.poke();
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, log, store } = this.#deps;
+    while (!signal.aborted) {
+      const began = clock.monotonic();
+      if (store.ready) await this.#sweep(signal);
+      const took = clock.monotonic() - began;
+      if (took > 1_000) log.warn('Housekeeping took longer than expected', { actual: `${Math.round(took)}ms` });
+      await this.#pause.wait(PERIOD_MS, signal);
+    }
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { store, dispatcher, records, collect, sweepDisk, forget, log } = this.#deps;
+    for (const { uid, phase } of dispatcher.states()) if (phase === 'finished' && !store.has(uid) && dispatcher.remove(uid)) forget(uid);
+    for (const pod of store.all()) {
+      const uid = podUid(pod.metadata.uid);
+      if (dispatcher.state(uid) === undefined) dispatcher.submit(uid, { pod });
+    }
+    const dead = new Set<PodUid>();
+    for (const record of records().values()) {
+      if (store.has(record.uid) || dispatcher.state(record.uid) !== undefined) continue;
+      // The list may be older than the clean-up of a pod that just ended: remains count from their second sight on.
+      if (hasLiveMember(record) || this.#dead.has(record.uid)) this.#stopOrphan(record);
+      else dead.add(record.uid);
+    }
+    this.#dead = dead;
+    if (this.#round++ % DISK_EVERY !== 0) return;
+    collect();
+    const isKnown = (uid: string) => store.has(podUid(uid)) || dispatcher.state(podUid(uid)) !== undefined || records().has(podUid(uid));
+    await sweepDisk(isKnown).catch((err: unknown) => {
+      if (!signal.aborted) log.error(err, 'Failed cleaning pods');
+    });
+  }
+
+  #stopOrphan(record: PodRecord): void {
+    const { log, dispatcher } = this.#deps;
+    log.info('Killing unwanted pod', { podName: record.name, podUID: record.uid });
+    dispatcher.submit(record.uid, { kills: [{ cause: 'orphan', graceSeconds: ORPHAN_GRACE_SECONDS }] }, orphanPod(record));
+  }
+}
+
+/** What can be said of a pod of which only the runtime's labels are left. */
+function orphanPod(record: PodRecord): Pod {
+  return { metadata: { name: record.name, namespace: record.namespace, uid: record.uid }, spec: { containers: [] } };
+}

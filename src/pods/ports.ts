@@ -1,0 +1,63 @@
+import type { PodUid } from '../api/brands.ts';
+import type { Pod, PodStatus } from '../api/types.ts';
+import type { ObservedPod } from '../pleg/types.ts';
+import type { ProbeKind, ProbeResult } from '../sync/plan.ts';
+import type { PodLifecycle, StatusOverride } from './lifecycle.ts';
+
+/** Computes and stores what the API shows of a pod. */
+export interface StatusPublisher {
+  /** `terminal`: no container will run again. */
+  publish(pod: Pod, observed: ObservedPod, opts: { terminal: boolean; override?: StatusOverride | undefined }): PodStatus;
+  /** Why containers do not start; replaces what was noted for them. */
+  noteFailures(uid: PodUid, failures: ReadonlyMap<string, { reason: string; message: string }>): void;
+  /** Everything of the pod is gone from the node. */
+  terminated(pod: Pod): void;
+}
+
+/** The cgroups of pods. `ensure` comes before the sandbox, `destroy` after the last container. */
+export interface PodCgroupsPort {
+  ensurePod(pod: Pod): Promise<void>;
+  destroyPod(pod: Pod): Promise<void>;
+}
+
+/** Volumes of pods: mounted before the first container, unmounted after the last one. */
+export interface PodVolumes {
+  mount(pod: Pod, signal: AbortSignal): Promise<void>;
+  unmount(pod: Pod, signal: AbortSignal): Promise<void>;
+}
+
+/** The pod's directories under the root directory. */
+export interface PodDirs {
+  make(pod: Pod): Promise<void>;
+}
+
+/** Probe workers and their results. */
+export interface PodProbes {
+  add(pod: Pod): void;
+  /** Liveness and startup probes of a pod that is on its way out. */
+  stopLivenessAndStartup(pod: Pod): void;
+  remove(pod: Pod): void;
+  result(containerId: string, kind: ProbeKind): ProbeResult;
+}
+
+/** What the runtime said of itself last: undefined when the network is ready, else why it is not. */
+export interface NetworkState {
+  notReady(): string | undefined;
+}
+
+/** Notes that the runtime does not answer, so that its return is looked for at once. */
+export interface RuntimeSuspect {
+  suspect(): void;
+}
+
+/** Looks at one pod in the runtime. */
+export interface PodObserver {
+  observe(uid: PodUid, signal?: AbortSignal): Promise<ObservedPod>;
+}
+
+/** A line in the pod's own record of what was decided and done. */
+export interface PodTimeline {
+  note(uid: PodUid, what: string, detail?: string): void;
+}
+
+export type StateOf = Pick<PodLifecycle, 'uid' | 'pod' | 'graceSeconds' | 'status' | 'orphan'>;

@@ -1,0 +1,280 @@
+import { formatDurationMs } from '../api/duration.ts';
+import { formatPod, isCritical } from '../api/pod.ts';
+import { shouldRestart } from '../api/restart.ts';
+import type { Container, Pod, PodStatus } from '../api/types.ts';
+import { isCriError } from '../cri/errors.ts';
+import type { Clock } from '../host/clock.ts';
+import { jitter, type Random } from '../host/random.ts';
+import type { EventRecorder } from '../observe/events.ts';
+import type { PodCache } from '../pleg/cache.ts';
+import type { ObservedPod } from '../pleg/types.ts';
+import type { BackOffWait, Plan, PodAction } from '../sync/actions.ts';
+import type { LaneMemory, StageContext, SyncDeps } from '../sync/context.ts';
+import type { CrashLoop } from '../sync/crash-loop.ts';
+import { isBackOff, SyncError } from '../sync/errors.ts';
+import { containerEventObject, podEventObject } from '../sync/event-object.ts';
+import { execute } from '../sync/execute.ts';
+import { textOf } from '../sync/kill.ts';
+import { plan, statusesOf } from '../sync/plan.ts';
+import { findContainer } from '../sync/start-container.ts';
+import type { PodLifecycle, StepResult } from './lifecycle.ts';
+import type {
+  NetworkState,
+  PodCgroupsPort,
+  PodDirs,
+  PodObserver,
+  PodProbes,
+  PodTimeline,
+  PodVolumes,
+  RuntimeSuspect,
+  StatusPublisher,
+} from './ports.ts';
+import type { Slot, StartSlots } from './start-slots.ts';
+
+/** Contract pod-lifecycle §4, "requeue after". */
+const ERROR_RETRY_MS = 10_000;
+const NETWORK_RETRY_MS = 1_000;
+/** A plan that still wants something after so many stages is left for the next sync. */
+const MAX_STAGES = 64;
+
+export interface SyncStepDeps {
+  sync: SyncDeps;
+  clock: Clock;
+  random: Random;
+  events: EventRecorder;
+  observer: PodObserver;
+  cache: PodCache;
+  publisher: StatusPublisher;
+  slots: StartSlots;
+  crashLoop: CrashLoop;
+  cgroups: PodCgroupsPort;
+  volumes: PodVolumes;
+  dirs: PodDirs;
+  probes: PodProbes;
+  network: NetworkState;
+  runtimeState: RuntimeSuspect;
+  timeline: PodTimeline;
+  hash(container: Container): string;
+  syncFrequencyMs: number;
+}
+
+/**
+ * One sync of a pod: look, plan, execute, look again, until there is nothing to do or something to wait for. What it
+ * did is visible in the status after each stage. Rejects on an abort, or when the runtime does not answer.
+ */
+export async function syncPod(deps: SyncStepDeps, state: PodLifecycle, memory: LaneMemory, signal: AbortSignal): Promise<StepResult> {
+  const run = new PodSync(deps, state.pod, state, memory, signal);
+  try {
+    return await run.run();
+  } finally {
+    run.done();
+  }
+}
+
+class PodSync {
+  readonly #deps: SyncStepDeps;
+  readonly #pod: Pod;
+  readonly #state: PodLifecycle;
+  readonly #memory: LaneMemory;
+  readonly #signal: AbortSignal;
+  readonly #sandboxes = new Map<number, ReturnType<SyncDeps['specs']['sandbox']>>();
+  #slot: Slot | undefined;
+  #prepared = false;
+
+  constructor(deps: SyncStepDeps, pod: Pod, state: PodLifecycle, memory: LaneMemory, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#pod = pod;
+    this.#state = state;
+    this.#memory = memory;
+    this.#signal = signal;
+  }
+
+  /** Gives the start slot back, however the sync ended. */
+  done(): void {
+    this.#slot?.release();
+  }
+
+  async run(): Promise<StepResult> {
+    const deps = this.#deps;
+    const pod = this.#pod;
+    const [first, initial] = await this.#look();
+    let observed = first;
+    if (isTerminal(initial)) return { kind: 'advance' };
+
+    const noNetwork = pod.spec.hostNetwork === true ? undefined : deps.network.notReady();
+    if (noNetwork !== undefined) {
+      deps.events.event(podEventObject(pod), 'Warning', 'NetworkNotReady', `network is not ready: ${noNetwork}`);
+      return this.#retry(NETWORK_RETRY_MS);
+    }
+
+    let waits: BackOffWait[] = [];
+    let failures = new Map<string, SyncError>();
+    for (let stage = 0; stage < MAX_STAGES; stage++) {
+      const next = this.#plan(observed);
+      waits = next.waits;
+      if (next.actions.length === 0) break;
+      failures = await this.#stage(observed, next.actions);
+      let status: PodStatus;
+      this.#note(failures, waits);
+      [observed, status] = await this.#look();
+      if (isTerminal(status)) return { kind: 'advance' };
+      if (failures.size > 0) break;
+    }
+    this.#note(failures, waits);
+    this.#tellBackOff(waits);
+    // A back-off that the last look did not know of yet must be seen in the status at once.
+    if (failures.size > 0 || waits.length > 0) deps.publisher.publish(pod, observed, { terminal: false, override: this.#state.status });
+    deps.probes.add(pod);
+    return this.#outcome(failures, waits);
+  }
+
+  /** Looks at the runtime and publishes what it shows. */
+  async #look(): Promise<[ObservedPod, PodStatus]> {
+    const { observer, cache, publisher } = this.#deps;
+    const observed = await observer.observe(this.#state.uid, this.#signal);
+    cache.put(observed);
+    return [observed, publisher.publish(this.#pod, observed, { terminal: false, override: this.#state.status })];
+  }
+
+  #plan(observed: ObservedPod): Plan {
+    const { crashLoop, probes, hash } = this.#deps;
+    const pod = this.#pod;
+    return plan({
+      pod,
+      observed,
+      stoppedSandboxes: this.#memory.stoppedSandboxes,
+      mustStart: this.#memory.mustStart,
+      backOff: (container, exited) => crashLoop.wait(pod, container, exited),
+      probe: (id, kind) => probes.result(id, kind),
+      hash,
+      shouldRestart: (container, statuses) => shouldRestart(pod, container, statuses, false),
+    });
+  }
+
+  async #stage(observed: ObservedPod, actions: readonly PodAction[]): Promise<Map<string, SyncError>> {
+    const { sync, crashLoop, slots, timeline } = this.#deps;
+    const pod = this.#pod;
+    const failures = new Map<string, SyncError>();
+    if (actions.some((a) => a.type === 'RunPodSandbox')) this.#slot ??= await slots.acquire(isCritical(pod), this.#signal);
+    if (actions.some((a) => a.type === 'RunPodSandbox' || a.type === 'StartContainer')) {
+      const failure = await this.#prepare();
+      if (failure !== undefined) return failures.set('', failure);
+    }
+    for (const action of actions) {
+      timeline.note(this.#state.uid, action.type, 'name' in action ? action.name : undefined);
+      if (action.type !== 'StartContainer') continue;
+      const exited = statusesOf(observed, action.name).find((s) => s.state === 'exited');
+      const container = findContainer(pod, action.name);
+      if (exited !== undefined && container !== undefined) crashLoop.restarted(pod, container, exited);
+    }
+    const ctx: StageContext = {
+      pod,
+      observed,
+      memory: this.#memory,
+      sandbox: (attempt) => this.#sandbox(attempt),
+      slot: this.#slot ?? noSlot,
+      signal: this.#signal,
+      failures,
+      graceOverride: this.#state.graceSeconds,
+    };
+    await execute(sync, ctx, actions);
+    return failures;
+  }
+
+  /** Everything that a container needs on the node before it can be made: once a sync. */
+  async #prepare(): Promise<SyncError | undefined> {
+    if (this.#prepared) return undefined;
+    const { cgroups, volumes, dirs, events } = this.#deps;
+    const pod = this.#pod;
+    const object = podEventObject(pod);
+    const steps = [
+      this.#guard(cgroups.ensurePod(pod), 'FailedCreatePodContainer', (m) => {
+        events.event(object, 'Warning', 'FailedCreatePodContainer', `unable to ensure pod container exists: ${m}`);
+      }),
+      this.#guard(dirs.make(pod), 'FailedMakePodDataDirectories', (m) => {
+        events.event(object, 'Warning', 'Failed', `error making pod data directories: ${m}`);
+      }).then(async (failure) => {
+        if (failure !== undefined) return failure;
+        const mounted = volumes.mount(pod, this.#signal);
+        return this.#guard(this.#slot?.whileSlow(mounted) ?? mounted, 'FailedMount', (m) =>
+          events.event(object, 'Warning', 'FailedMount', m),
+        );
+      }),
+    ];
+    const failure = (await Promise.all(steps)).find((f) => f !== undefined);
+    this.#signal.throwIfAborted();
+    this.#prepared = failure === undefined;
+    return failure;
+  }
+
+  async #guard(
+    work: Promise<void>,
+    code: 'FailedCreatePodContainer' | 'FailedMakePodDataDirectories' | 'FailedMount',
+    tell: (message: string) => void,
+  ): Promise<SyncError | undefined> {
+    try {
+      await work;
+      return undefined;
+    } catch (err) {
+      if (!this.#signal.aborted) tell(textOf(err));
+      return new SyncError(code, textOf(err), { cause: err });
+    }
+  }
+
+  #sandbox(attempt: number) {
+    let made = this.#sandboxes.get(attempt);
+    if (made === undefined) {
+      made = this.#deps.sync.specs.sandbox(this.#pod, attempt);
+      this.#sandboxes.set(attempt, made);
+    }
+    return made;
+  }
+
+  /** Puts the reasons why containers do not run where the status takes them from. */
+  #note(failures: ReadonlyMap<string, SyncError>, waits: readonly BackOffWait[]): void {
+    const reasons = new Map<string, { reason: string; message: string }>();
+    for (const [container, failure] of failures)
+      if (container !== '') reasons.set(container, { reason: failure.code, message: failure.message });
+    for (const wait of waits) {
+      const message = `back-off ${formatDurationMs(wait.delayMs)} restarting failed container=${wait.name} pod=${formatPod(this.#pod)}`;
+      reasons.set(wait.name, { reason: 'CrashLoopBackOff', message });
+    }
+    this.#deps.publisher.noteFailures(this.#state.uid, reasons);
+  }
+
+  #tellBackOff(waits: readonly BackOffWait[]): void {
+    for (const { name } of waits) {
+      const text = `Back-off restarting failed container ${name} in pod ${formatPod(this.#pod)}`;
+      this.#deps.events.event(containerEventObject(this.#pod, name), 'Warning', 'BackOff', text);
+    }
+  }
+
+  #outcome(failures: ReadonlyMap<string, SyncError>, waits: readonly BackOffWait[]): StepResult {
+    const { random, sync, runtimeState } = this.#deps;
+    const resync = jitter(random, this.#deps.syncFrequencyMs, 0.5);
+    const delays = waits.map((w) => w.remainingMs);
+    for (const failure of failures.values()) {
+      const { namespace, name } = this.#pod.metadata;
+      if (isCriError(failure.cause, 'Unavailable')) runtimeState.suspect();
+      if (!isBackOff(failure)) {
+        const about = failure.container === undefined ? {} : { containerName: failure.container };
+        sync.log.error(failure, 'Error syncing pod, skipping', {
+          pod: `${namespace}/${name}`,
+          podUID: this.#state.uid,
+          reason: failure.code,
+          ...about,
+        });
+      }
+      delays.push(failure.retryAfterMs ?? jitter(random, ERROR_RETRY_MS, 0.5));
+    }
+    return { kind: 'stay', retryAfterMs: Math.min(resync, ...delays) };
+  }
+
+  #retry(ms: number): StepResult {
+    return { kind: 'stay', retryAfterMs: jitter(this.#deps.random, ms, 0.5) };
+  }
+}
+
+const noSlot = { whileSlow: <T>(work: Promise<T>) => work };
+
+const isTerminal = (status: PodStatus) => status.phase === 'Failed' || status.phase === 'Succeeded';

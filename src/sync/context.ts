@@ -1,0 +1,95 @@
+import type { SandboxId } from '../api/brands.ts';
+import type { Container, LifecycleHandler, Pod } from '../api/types.ts';
+import type { CriRuntime } from '../cri/ports.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../cri/types.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Files } from '../host/files.ts';
+import type { EventRecorder } from '../observe/events.ts';
+import type { Logger } from '../observe/log.ts';
+import type { ObservedPod } from '../pleg/types.ts';
+import type { SyncError } from './errors.ts';
+
+/** Makes an image present. Rejects with an error whose `code` is the waiting reason (contract: events.md §4). */
+export interface ImageEnsurer {
+  ensureImage(req: {
+    pod: Pod;
+    container: Container;
+    fieldPath: string;
+    sandboxConfig: PodSandboxConfig;
+    signal: AbortSignal;
+  }): Promise<{ imageRef: string }>;
+}
+
+/** Turns a pod into what the runtime is told. Rejects with SyncError (CreateContainerConfigError, ConfigPodSandboxError). */
+export interface SpecBuilder {
+  sandbox(pod: Pod, attempt: number): Promise<{ config: PodSandboxConfig; runtimeHandler: string }>;
+  container(input: ContainerSpecInput): Promise<ContainerConfig>;
+  /** Called with the pod's addresses before each container start: /etc/hosts and what else lives on disk. */
+  containerLogDir(pod: Pod, container: string): string;
+}
+
+export interface ContainerSpecInput {
+  pod: Pod;
+  container: Container;
+  restartCount: number;
+  imageRef: string;
+  podIps: string[];
+  signal: AbortSignal;
+}
+
+/** Runs lifecycle hooks. Rejects when the hook failed; the message says why. */
+export interface HookRunner {
+  run(
+    hook: LifecycleHandler,
+    target: { pod: Pod; container: Container; containerId: string; podIps: string[] },
+    signal: AbortSignal,
+  ): Promise<void>;
+}
+
+export interface SyncMetrics {
+  sandboxStarted(runtimeHandler: string, seconds: number, failed: boolean): void;
+  containerStarted(kind: string, errorCode: string | undefined): void;
+}
+
+export interface SyncDeps {
+  runtime: Pick<
+    CriRuntime,
+    'runPodSandbox' | 'stopPodSandbox' | 'createContainer' | 'startContainer' | 'stopContainer' | 'removeContainer'
+  >;
+  images: ImageEnsurer;
+  specs: SpecBuilder;
+  hooks: HookRunner;
+  files: Files;
+  clock: Clock;
+  log: Logger;
+  events: EventRecorder;
+  metrics: SyncMetrics;
+  /** Where the legacy symlinks of container logs live; undefined: none are made. */
+  containerLogsDir: string | undefined;
+}
+
+/** What a lane remembers between the stages of a pod. Lost with the process: nothing here is needed for safety. */
+export interface LaneMemory {
+  stoppedSandboxes: Set<SandboxId>;
+  mustStart: Set<string>;
+}
+
+/** A start slot that the pod holds; `whileSlow` gives it back while `work` waits for something outside. */
+export interface HeldSlot {
+  whileSlow<T>(work: Promise<T>): Promise<T>;
+}
+
+/** One stage of one pod under way. */
+export interface StageContext {
+  pod: Pod;
+  observed: ObservedPod;
+  memory: LaneMemory;
+  /** The sandbox config of this sync, made once. */
+  sandbox(attempt: number): Promise<{ config: PodSandboxConfig; runtimeHandler: string }>;
+  slot: HeldSlot;
+  signal: AbortSignal;
+  /** Errors of this stage by container name ('' for the pod itself). */
+  failures: Map<string, SyncError>;
+  /** Grace for a kill of the whole pod, seconds; undefined: the pod's own. */
+  graceOverride: number | undefined;
+}

@@ -1,0 +1,19 @@
+import type { Pod } from '../api/types.ts';
+import type { EventObject } from '../observe/events.ts';
+
+/** The pod as the object of an event. */
+export function podEventObject(pod: Pod): EventObject {
+  const { namespace, name, uid } = pod.metadata;
+  return { kind: 'Pod', namespace, name, uid };
+}
+
+/** The pod with the field path of one container, e.g. `spec.initContainers{setup}`. */
+export function containerEventObject(pod: Pod, container: string): EventObject {
+  return { ...podEventObject(pod), fieldPath: containerFieldPath(pod, container) };
+}
+
+export function containerFieldPath(pod: Pod, container: string): string {
+  if (pod.spec.initContainers?.some((c) => c.name === container)) return `spec.initContainers{${container}}`;
+  if (pod.spec.ephemeralContainers?.some((c) => c.name === container)) return `spec.ephemeralContainers{${container}}`;
+  return `spec.containers{${container}}`;
+}

@@ -1,0 +1,31 @@
+import type { ActionOf } from './actions.ts';
+import type { StageContext, SyncDeps } from './context.ts';
+import { SyncError } from './errors.ts';
+import { podEventObject } from './event-object.ts';
+import { textOf } from './kill.ts';
+
+/** Makes the log directory and the sandbox. Throws SyncError; the event is silent once the pod is going away. */
+export async function runSandbox(deps: SyncDeps, ctx: StageContext, action: ActionOf<'RunPodSandbox'>): Promise<void> {
+  const { pod, signal } = ctx;
+  const object = podEventObject(pod);
+  if (action.previousId !== '') {
+    deps.events.event(object, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
+  }
+  const fail = (code: 'CreatePodSandboxError' | 'ConfigPodSandboxError', err: unknown): SyncError => {
+    if (!signal.aborted) deps.events.event(object, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${textOf(err)}`);
+    return new SyncError(code, textOf(err), { cause: err });
+  };
+  const { config, runtimeHandler } = await ctx.sandbox(action.attempt).catch((err: unknown) => {
+    throw fail('ConfigPodSandboxError', err);
+  });
+  const began = deps.clock.monotonic();
+  try {
+    if (config.logDirectory !== undefined) await deps.files.mkdir(config.logDirectory, 0o755);
+    const id = await deps.runtime.runPodSandbox(config, runtimeHandler, { signal });
+    if (id === '') throw new Error('the runtime returned an empty sandbox id');
+    deps.metrics.sandboxStarted(runtimeHandler, (deps.clock.monotonic() - began) / 1000, false);
+  } catch (err) {
+    deps.metrics.sandboxStarted(runtimeHandler, (deps.clock.monotonic() - began) / 1000, true);
+    throw fail('CreatePodSandboxError', err);
+  }
+}

@@ -1,0 +1,97 @@
+import { posix } from 'node:path';
+import { containerId } from '../api/brands.ts';
+import type { Container, Pod } from '../api/types.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../cri/types.ts';
+import type { ObservedSandbox } from '../pleg/types.ts';
+import type { ContainerKind } from './actions.ts';
+import type { StageContext, SyncDeps } from './context.ts';
+import { SyncError, type SyncErrorCode } from './errors.ts';
+import { containerEventObject, containerFieldPath } from './event-object.ts';
+import { killContainer, textOf } from './kill.ts';
+import { statusesOf } from './plan.ts';
+import { nextRestartCount } from './restart-count.ts';
+
+/**
+ * Starts one container (contract: pod-lifecycle §5 "Starting one container"): image, config, create, start, log link,
+ * postStart hook, with an event for each outcome. Throws SyncError whose code is the container's waiting reason.
+ */
+export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: ContainerKind, name: string): Promise<void> {
+  const { pod, observed, signal } = ctx;
+  const container = findContainer(pod, name);
+  const sandbox = observed.sandboxes[0];
+  if (container === undefined || sandbox === undefined) return;
+  const object = containerEventObject(pod, name);
+  const failed = (code: SyncErrorCode, err: unknown): SyncError => {
+    if (!signal.aborted) deps.events.event(object, 'Warning', 'Failed', `Error: ${textOf(err)}`);
+    deps.metrics.containerStarted(kind, code);
+    return err instanceof SyncError ? err : new SyncError(code, textOf(err), { container: name, cause: err });
+  };
+
+  const { config: sandboxConfig } = await ctx.sandbox(sandbox.attempt);
+  const fieldPath = containerFieldPath(pod, name);
+  const { imageRef } = await ctx.slot.whileSlow(deps.images.ensureImage({ pod, container, fieldPath, sandboxConfig, signal }));
+  const config = await prepare(deps, ctx, container, imageRef).catch((err: unknown) => {
+    throw failed('CreateContainerConfigError', err);
+  });
+  const id = await deps.runtime.createContainer(sandbox.id, config, sandboxConfig, { signal }).catch((err: unknown) => {
+    throw failed('CreateContainerError', err);
+  });
+  deps.events.event(object, 'Normal', 'Created', 'Container created');
+  await deps.runtime.startContainer(id, { signal }).catch((err: unknown) => {
+    throw failed('RunContainerError', err);
+  });
+  deps.events.event(object, 'Normal', 'Started', 'Container started');
+  deps.metrics.containerStarted(kind, undefined);
+  ctx.memory.mustStart.delete(name);
+  await linkLog(deps, pod, name, id, sandboxConfig, config);
+  await postStart(deps, ctx, container, id, sandbox);
+}
+
+export function findContainer(pod: Pod, name: string): Container | undefined {
+  const of = (list: Container[] | undefined) => list?.find((c) => c.name === name);
+  return of(pod.spec.containers) ?? of(pod.spec.initContainers) ?? of(pod.spec.ephemeralContainers);
+}
+
+async function prepare(deps: SyncDeps, ctx: StageContext, container: Container, imageRef: string): Promise<ContainerConfig> {
+  const { pod, observed, signal } = ctx;
+  const logDir = deps.specs.containerLogDir(pod, container.name);
+  const restartCount = await nextRestartCount(deps.files, logDir, statusesOf(observed, container.name)[0]);
+  await deps.files.mkdir(logDir, 0o755);
+  return deps.specs.container({ pod, container, restartCount, imageRef, podIps: observed.ips, signal });
+}
+
+/** `/var/log/containers/{pod}_{ns}_{container}-{id}.log`; a failure costs only the link. */
+async function linkLog(
+  deps: SyncDeps,
+  pod: Pod,
+  name: string,
+  id: string,
+  sandbox: PodSandboxConfig,
+  config: ContainerConfig,
+): Promise<void> {
+  const dir = deps.containerLogsDir;
+  if (dir === undefined || sandbox.logDirectory === undefined || config.logPath === undefined) return;
+  const target = posix.join(sandbox.logDirectory, config.logPath);
+  const link = `${`${pod.metadata.name}_${pod.metadata.namespace}_${name}-${id}`.slice(0, 251)}.log`;
+  try {
+    if ((await deps.files.lstat(target)) !== undefined) await deps.files.symlink(target, posix.join(dir, link));
+  } catch (err) {
+    deps.log.error(err, 'Failed to create legacy symbolic link', { path: posix.join(dir, link), containerID: id });
+  }
+}
+
+async function postStart(deps: SyncDeps, ctx: StageContext, container: Container, id: string, _sandbox: ObservedSandbox): Promise<void> {
+  const hook = container.lifecycle?.postStart;
+  if (hook === undefined) return;
+  const { pod, observed, signal } = ctx;
+  try {
+    await ctx.slot.whileSlow(deps.hooks.run(hook, { pod, container, containerId: id, podIps: observed.ips }, signal));
+  } catch (err) {
+    signal.throwIfAborted();
+    deps.log.error(err, 'Failed to execute PostStartHook', { containerName: container.name, containerID: id });
+    deps.events.event(containerEventObject(pod, container.name), 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
+    const kill = { id: containerId(id), name: container.name, message: 'FailedPostStartHook', reason: 'postStartFailed' as const };
+    await killContainer(deps, pod, observed.ips, kill, signal);
+    throw new SyncError('PostStartHookError', 'PostStartHook failed', { container: container.name, cause: err });
+  }
+}
