@@ -1,3 +1,4 @@
+import { isRestartableInitContainer } from './pod.ts';
 import type { Container, ContainerRestartRule, Pod, PodSpec, PodStatus } from './types.ts';
 
 /** One container as the runtime reported it: the part that a restart decision reads. An `ObservedContainer` is one. */
@@ -11,9 +12,7 @@ export interface RuntimeRecord {
 export const RestartingAllContainers = 'RestartingAllContainers';
 
 /** True for an init container that keeps running beside the regular ones. */
-export function isSidecar(container: Pick<Container, 'restartPolicy'>): boolean {
-  return container.restartPolicy === 'Always';
-}
+export const isSidecar = isRestartableInitContainer;
 
 /** The first of the container's rules that matches `exitCode`. A rule without exit codes or with an unknown operator never does. */
 export function matchingRestartRule(container: Container, exitCode: number): ContainerRestartRule | undefined {

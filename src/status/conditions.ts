@@ -1,6 +1,7 @@
 import { isSidecar, type RuntimeRecord, restartAllCleanedUp, shouldRestartAllContainers } from '../api/restart.ts';
 import { type SandboxRecord, sandboxVerdict } from '../api/sandbox.ts';
 import type { Container, ContainerStatus, Pod, PodCondition, PodPhase, PodStatus } from '../api/types.ts';
+import { goQuote } from '../compat/go-text.ts';
 
 /** Conditions that only the kubelet writes; others of a pod are kept as they are. */
 export const KubeletConditions: ReadonlySet<string> = new Set([
@@ -34,7 +35,7 @@ export function readyCondition(pod: Pod, conditions: readonly PodCondition[], st
   const faults: string[] = [];
   for (const { conditionType } of pod.spec.readinessGates ?? []) {
     const gate = conditions.find((c) => c.type === conditionType);
-    const name = JSON.stringify(conditionType);
+    const name = goQuote(conditionType);
     if (!gate) faults.push(`corresponding condition of pod readiness gate ${name} does not exist.`);
     else if (gate.status !== 'True') faults.push(`the status of pod readiness gate ${name} is not "True", but ${gate.status}`);
   }

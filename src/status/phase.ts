@@ -1,6 +1,6 @@
+import { isStaticPod } from '../api/pod.ts';
 import { isSidecar, RestartingAllContainers, restartsAfterExit } from '../api/restart.ts';
 import type { Container, ContainerStateTerminated, ContainerStatus, Pod, PodPhase } from '../api/types.ts';
-import { isStaticPod } from './static-pod.ts';
 
 export interface PhaseContext {
   /** The worker has ended the pod: nothing will be started again. */

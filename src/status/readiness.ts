@@ -1,0 +1,59 @@
+import { isSidecar } from '../api/restart.ts';
+import type { Container, ContainerStatus, Pod } from '../api/types.ts';
+
+/** What the probes say. Undefined: no result, because there is no such probe or because it has not run yet. */
+export interface ProbeResults {
+  readiness(containerName: string, containerId: string): boolean | undefined;
+  started(containerName: string, containerId: string): boolean | undefined;
+}
+
+/**
+ * Fills `started` and `ready` of init and regular containers (contract: pod-lifecycle.md §8). `keepReadyBefore` is an
+ * RFC 3339 time: a container that ran before it keeps its readiness over a restart of the agent until its probe has run.
+ */
+export function withProbeResults(
+  pod: Pod,
+  containers: readonly Container[],
+  statuses: readonly ContainerStatus[],
+  kind: 'init' | 'regular',
+  probes: ProbeResults,
+  keepReadyBefore: string | undefined,
+): ContainerStatus[] {
+  return statuses.map((status) => {
+    const container = containers.find((c) => c.name === status.name);
+    if (!container) return status;
+    const started = isStarted(container, status, probes);
+    if (kind === 'init' && !isSidecar(container)) {
+      return { ...status, started, ready: status.state?.terminated?.exitCode === 0 };
+    }
+    return { ...status, started, ready: started && isReady(pod, container, status, probes, keepReadyBefore) };
+  });
+}
+
+function isStarted(container: Container, status: ContainerStatus, probes: ProbeResults): boolean {
+  if (!status.state?.running) return false;
+  const result = probes.started(status.name, bareId(status));
+  return result ?? (status.started === true || !container.startupProbe);
+}
+
+function isReady(
+  pod: Pod,
+  container: Container,
+  status: ContainerStatus,
+  probes: ProbeResults,
+  keepReadyBefore: string | undefined,
+): boolean {
+  const result = probes.readiness(status.name, bareId(status));
+  if (result !== undefined) return result;
+  if (!container.readinessProbe) return true;
+  const startedAt = status.state?.running?.startedAt;
+  const wasReady = pod.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true;
+  return wasReady && Boolean(keepReadyBefore && startedAt && Date.parse(startedAt) < Date.parse(keepReadyBefore));
+}
+
+/** The id without its `runtime://`. */
+function bareId(status: ContainerStatus): string {
+  const id = status.containerID ?? '';
+  const scheme = id.indexOf('://');
+  return scheme < 0 ? id : id.slice(scheme + 3);
+}
