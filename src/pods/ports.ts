@@ -2,7 +2,7 @@ import type { PodUid } from '../api/brands.ts';
 import type { Pod, PodStatus } from '../api/types.ts';
 import type { ObservedPod } from '../pleg/types.ts';
 import type { ProbeKind, ProbeResult } from '../sync/plan.ts';
-import type { PodLifecycle, StatusOverride } from './lifecycle.ts';
+import type { StatusOverride } from './lifecycle.ts';
 
 /** Computes and stores what the API shows of a pod. */
 export interface StatusPublisher {
@@ -12,6 +12,8 @@ export interface StatusPublisher {
   noteFailures(uid: PodUid, failures: ReadonlyMap<string, { reason: string; message: string }>): void;
   /** Everything of the pod is gone from the node. */
   terminated(pod: Pod): void;
+  /** The pod begins anew, or is gone for good: nothing of its status is kept. */
+  forget(uid: PodUid): void;
 }
 
 /** The cgroups of pods. `ensure` comes before the sandbox, `destroy` after the last container. */
@@ -59,5 +61,3 @@ export interface PodObserver {
 export interface PodTimeline {
   note(uid: PodUid, what: string, detail?: string): void;
 }
-
-export type StateOf = Pick<PodLifecycle, 'uid' | 'pod' | 'graceSeconds' | 'status' | 'orphan'>;

@@ -1,5 +1,5 @@
 import { formatDurationMs } from '../api/duration.ts';
-import { formatPod, isCritical } from '../api/pod.ts';
+import { formatPod, isCriticalPod } from '../api/pod.ts';
 import { shouldRestart } from '../api/restart.ts';
 import type { Container, Pod, PodStatus } from '../api/types.ts';
 import { isCriError } from '../cri/errors.ts';
@@ -155,7 +155,7 @@ class PodSync {
     const { sync, crashLoop, slots, timeline } = this.#deps;
     const pod = this.#pod;
     const failures = new Map<string, SyncError>();
-    if (actions.some((a) => a.type === 'RunPodSandbox')) this.#slot ??= await slots.acquire(isCritical(pod), this.#signal);
+    if (actions.some((a) => a.type === 'RunPodSandbox')) this.#slot ??= await slots.acquire(isCriticalPod(pod), this.#signal);
     if (actions.some((a) => a.type === 'RunPodSandbox' || a.type === 'StartContainer')) {
       const failure = await this.#prepare();
       if (failure !== undefined) return failures.set('', failure);

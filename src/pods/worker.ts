@@ -41,6 +41,8 @@ export class PodWorker {
   readonly #deps: WorkerDeps;
   readonly #memories = new Map<PodUid, LaneMemory>();
   readonly #failedSteps = new Map<PodUid, number>();
+  /** Pods whose life here is over while their lane still exists. */
+  readonly #ended = new Set<PodUid>();
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
@@ -62,12 +64,16 @@ export class PodWorker {
   forget(uid: PodUid): void {
     this.#memories.delete(uid);
     this.#failedSteps.delete(uid);
+    this.#ended.delete(uid);
     this.#deps.cache.delete(uid);
+    this.#deps.publisher.forget(uid);
   }
 
   #phase(state: PodLifecycle, signal: AbortSignal): Promise<StepResult> {
     switch (state.phase) {
       case 'sync':
+        // The same UID again, after it was taken away: it begins as if it had never been here.
+        if (this.#ended.has(state.uid)) this.forget(state.uid);
         return syncPod(this.#deps, state, this.#memory(state.uid), signal);
       case 'terminating':
         return this.#terminating(state, signal);
@@ -108,6 +114,7 @@ export class PodWorker {
     if (!state.orphan) deps.publisher.terminated(state.pod);
     deps.timeline.note(state.uid, 'terminated');
     this.#memories.delete(state.uid);
+    this.#ended.add(state.uid);
     return { kind: 'advance' };
   }
 

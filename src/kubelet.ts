@@ -1,0 +1,251 @@
+import { posix } from 'node:path';
+import type { PodUid } from './api/brands.ts';
+import { podUid } from './api/brands.ts';
+import type { Container, Pod } from './api/types.ts';
+import { containerHash } from './compat/container-hash.ts';
+import type { CriRuntime } from './cri/ports.ts';
+import type { ContainerStatus } from './cri/types.ts';
+import type { Clock } from './host/clock.ts';
+import type { Files } from './host/files.ts';
+import type { Random } from './host/random.ts';
+import { RuntimeState } from './node/runtime-state.ts';
+import type { EventRecorder } from './observe/events.ts';
+import type { KubeletMetrics } from './observe/kubelet-metrics.ts';
+import type { Logger } from './observe/log.ts';
+import type { Service } from './observe/service.ts';
+import type { Timeline } from './observe/timeline.ts';
+import { PodCache } from './pleg/cache.ts';
+import { Observer } from './pleg/observer.ts';
+import { Relist } from './pleg/relist.ts';
+import { PodCleanup } from './pods/cleanup.ts';
+import { Dispatcher } from './pods/dispatcher.ts';
+import { Housekeeping } from './pods/housekeeping.ts';
+import type { PodCgroupsPort, PodDirs, PodProbes, PodVolumes } from './pods/ports.ts';
+import { Publisher } from './pods/publisher.ts';
+import { StartSlots } from './pods/start-slots.ts';
+import { PodStore } from './pods/store.ts';
+import { PodWorker } from './pods/worker.ts';
+import { type BadManifests, SourceReader } from './sources/source-reader.ts';
+import type { PodSource } from './sources/types.ts';
+import { StatusManager } from './status/manager.ts';
+import type { ProbeResults } from './status/readiness.ts';
+import { ReasonCache } from './status/reason-cache.ts';
+import type { HookRunner, ImageEnsurer, SpecBuilder } from './sync/context.ts';
+import { type BackOffKey, CrashLoop } from './sync/crash-loop.ts';
+
+/** Everything that the agent uses of the world outside. The simulated world hands in its own. */
+export interface KubeletPorts {
+  clock: Clock;
+  random: Random;
+  files: Files;
+  log: Logger;
+  events: EventRecorder;
+  timeline: Timeline;
+  metrics: KubeletMetrics;
+  runtime: CriRuntime;
+  /** Such as `containerd`. */
+  runtimeName: string;
+  images: ImageEnsurer;
+  specs: SpecBuilder;
+  hooks: HookRunner;
+  cgroups: PodCgroupsPort & { sweep(isKnown: (uid: string) => boolean): Promise<void>; setup(): Promise<void> };
+  volumes: PodVolumes;
+  dirs: PodDirs & { sweep(isKnown: (uid: string) => boolean): Promise<void> };
+  probes: PodProbes & ProbeResults;
+  /** Dead containers beyond the newest of each name, and what else piles up in the runtime. */
+  containerGarbage: { collect(signal: AbortSignal): Promise<void> };
+  backOffKey: BackOffKey;
+  terminationMessage(status: ContainerStatus): Promise<string>;
+}
+
+export interface KubeletOptions {
+  nodeName: string;
+  hostIPs: readonly string[];
+  rootDir: string;
+  podLogDir(pod: Pod): string;
+  /** Where the legacy symlinks of container logs are made; undefined: nowhere. */
+  containerLogsDir: string | undefined;
+  syncFrequencyMs: number;
+  maxContainerRestartPeriodMs: number;
+  /** How many pods start at a time. */
+  startSlots: number;
+  /** Use the runtime's event stream where it has one. */
+  useRuntimeEvents: boolean;
+  sources: readonly PodSource[];
+}
+
+/** The running agent, as the servers and the commands see it. */
+export interface Kubelet {
+  /** In start order. */
+  readonly services: readonly Service[];
+  start(signal: AbortSignal): Promise<void>;
+  /** Ends all work in reverse order. No container is touched. */
+  stop(): Promise<void>;
+  /** Every desired pod with its status. */
+  pods(): Pod[];
+  badManifests(): BadManifests;
+  readonly runtimeState: RuntimeState;
+  readonly relist: Relist;
+  readonly dispatcher: Dispatcher;
+  readonly statuses: StatusManager;
+  readonly cache: PodCache;
+  readonly slots: StartSlots;
+}
+
+/** Builds the agent from its ports: reads from top to bottom in the order of the layers. */
+export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kubelet {
+  const { clock, random, files, log, events, timeline, metrics, runtime } = ports;
+  const podsDir = posix.join(options.rootDir, 'pods');
+  const hash = (container: Container) => containerHash(container).hex;
+
+  // pleg: what the runtime has.
+  const cache = new PodCache();
+  const observer = new Observer({ runtime, clock, terminationMessage: ports.terminationMessage });
+
+  // status: what the API shows.
+  const statuses = new StatusManager({ clock, log, onTerminated: (kind, code, reason) => metrics.containerTerminated(kind, code, reason) });
+  const reasons = new ReasonCache();
+
+  // pods: what is wanted, and one lane for each.
+  const store = new PodStore(options.sources.map((s) => s.name));
+  const publisher = new Publisher({
+    clock,
+    statuses,
+    reasons,
+    probes: ports.probes,
+    hostIPs: () => options.hostIPs,
+    runtimeName: ports.runtimeName,
+    becameReady: (pod) => {
+      timeline.note(pod.metadata.uid, 'ready');
+      log.debug(2, 'Pod is ready', { pod: `${pod.metadata.namespace}/${pod.metadata.name}` });
+    },
+  });
+  const slots = new StartSlots(clock, options.startSlots);
+  const crashLoop = new CrashLoop(clock, ports.backOffKey, options.maxContainerRestartPeriodMs);
+  const cleanup = new PodCleanup({ runtime, observer, files, log, podsDir, podLogDir: options.podLogDir });
+  const runtimeState = new RuntimeState({ runtime, clock, log, recovered: () => dispatcher.wakeAll() });
+  const worker = new PodWorker({
+    sync: {
+      runtime,
+      images: ports.images,
+      specs: ports.specs,
+      hooks: ports.hooks,
+      files,
+      clock,
+      log,
+      events,
+      metrics,
+      containerLogsDir: options.containerLogsDir,
+    },
+    clock,
+    random,
+    log,
+    events,
+    observer,
+    cache,
+    publisher,
+    slots,
+    crashLoop,
+    cgroups: ports.cgroups,
+    volumes: ports.volumes,
+    dirs: ports.dirs,
+    probes: ports.probes,
+    network: runtimeState,
+    runtimeState,
+    timeline,
+    hash,
+    syncFrequencyMs: options.syncFrequencyMs,
+    cleanup: (uid, pod) => cleanup.remove(uid, pod),
+  });
+  const forget = (uid: PodUid) => {
+    worker.forget(uid);
+    timeline.forget(uid);
+  };
+  const dispatcher: Dispatcher = new Dispatcher({
+    clock,
+    log,
+    step: (state, signal) => metrics.timed(state.phase, () => worker.step(state, signal)),
+    moved: ({ uid, phase }) => {
+      if (phase === 'finished' && !store.has(uid) && dispatcher.remove(uid)) forget(uid);
+    },
+  });
+
+  // sources: what is to run.
+  const reader = new SourceReader({
+    sources: options.sources,
+    log,
+    changed: (source, set) => {
+      const wasReady = store.ready;
+      const { added, updated, removed } = store.applySet(source, set.pods);
+      for (const pod of removed) {
+        log.info('SyncLoop REMOVE', { source, pods: [`${pod.metadata.namespace}/${pod.metadata.name}`] });
+        dispatcher.submit(podUid(pod.metadata.uid), { kills: [{ cause: 'removed' }] });
+      }
+      for (const pod of [...added, ...updated]) {
+        timeline.note(pod.metadata.uid, 'seen', source);
+        log.info(added.includes(pod) ? 'SyncLoop ADD' : 'SyncLoop UPDATE', {
+          source,
+          pods: [`${pod.metadata.namespace}/${pod.metadata.name}`],
+        });
+        dispatcher.submit(podUid(pod.metadata.uid), { pod });
+      }
+      if (!wasReady && store.ready) housekeeping.poke();
+    },
+  });
+  const relist = new Relist({
+    runtime,
+    clock,
+    log,
+    useEvents: options.useRuntimeEvents,
+    changed: (uid, changes) => {
+      if (changes.some((e) => e.type !== 'ContainerRemoved')) dispatcher.submit(uid, { wake: true });
+    },
+    listed: (records) => metrics.listed(records),
+    metrics,
+  });
+  const housekeeping: Housekeeping = new Housekeeping({
+    clock,
+    log,
+    store,
+    dispatcher,
+    records: () => relist.records(),
+    forget,
+    sweepDisk: async (isKnown) => {
+      await ports.dirs.sweep(isKnown);
+      await ports.cgroups.sweep(isKnown);
+    },
+    collect: () => {
+      const alive = new Set([...relist.records().values()].flatMap((r) => [...r.containers.keys()]));
+      observer.forget(alive);
+      crashLoop.collect((id) => alive.has(id));
+    },
+    garbage: (signal) => ports.containerGarbage.collect(signal),
+  });
+
+  const services: Service[] = [runtimeState, relist, reader, housekeeping];
+  return {
+    services,
+    async start(signal) {
+      await files.mkdir(options.rootDir, 0o750);
+      await files.mkdir(podsDir, 0o750);
+      await ports.cgroups.setup();
+      for (const service of services) await service.start(signal);
+    },
+    async stop() {
+      await dispatcher.close();
+      for (const service of services.toReversed()) await service.stop();
+    },
+    pods: () =>
+      store.all().map((pod) => {
+        const status = statuses.get(podUid(pod.metadata.uid)) ?? pod.status;
+        return status === undefined ? pod : { ...pod, status };
+      }),
+    badManifests: () => reader.badManifests(),
+    runtimeState,
+    relist,
+    dispatcher,
+    statuses,
+    cache,
+    slots,
+  };
+}

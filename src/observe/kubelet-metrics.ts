@@ -1,0 +1,25 @@
+/** What the agent counts of its own work. Names and labels: contract metrics.md §1a. */
+export interface KubeletMetrics {
+  /** kubelet_pod_worker_duration_seconds by phase. */
+  timed<T>(operation: string, work: () => Promise<T>): Promise<T>;
+  /** kubelet_pleg_relist_duration_seconds, _interval_seconds. */
+  relisted(seconds: number, sinceLastSeconds: number | undefined): void;
+  /** kubelet_running_pods, kubelet_running_containers. */
+  listed(records: ReadonlyMap<string, { containers: ReadonlyMap<string, string>; sandboxes: ReadonlyMap<string, string> }>): void;
+  /** kubelet_run_podsandbox_duration_seconds, _errors_total, kubelet_started_pods_total, _errors_total. */
+  sandboxStarted(runtimeHandler: string, seconds: number, failed: boolean): void;
+  /** kubelet_started_containers_total, _errors_total. */
+  containerStarted(kind: string, errorCode: string | undefined): void;
+  /** kubelet_terminated_containers_total. */
+  containerTerminated(kind: string, exitCode: number, reason: string): void;
+}
+
+/** Counts nothing: for tests and the simulated world. */
+export const noKubeletMetrics: KubeletMetrics = {
+  timed: (_operation, work) => work(),
+  relisted() {},
+  listed() {},
+  sandboxStarted() {},
+  containerStarted() {},
+  containerTerminated() {},
+};

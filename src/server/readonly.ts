@@ -1,0 +1,55 @@
+import type { Pod } from '../api/types.ts';
+import type { Handler } from './http.ts';
+import { sendJson, sendText } from './http.ts';
+
+export interface ReadOnlyDeps {
+  healthz: Handler;
+  /** Every pod the agent was told about, with its status. */
+  pods(): Pod[];
+  /** The Prometheus text of the agent's metrics. */
+  metrics(): Promise<string>;
+  /** The body of /stats/summary. */
+  summary(): Promise<unknown>;
+}
+
+/**
+ * The read-only set of endpoints (contract: http-api §4, set R). Debug endpoints answer 405 as the real kubelet's
+ * read-only port does.
+ */
+export function readOnlyHandler(deps: ReadOnlyDeps): Handler {
+  return async (req, res, url) => {
+    const path = url.pathname;
+    if (path === '/pods' || path === '/pods/') {
+      if (req.method !== 'GET') {
+        res.setHeader('Allow', 'GET');
+        return sendText(res, 405, '405: Method Not Allowed');
+      }
+      return sendJson(res, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: deps.pods().map(withoutType) });
+    }
+    if (path === '/healthz' || path.startsWith('/healthz/')) return deps.healthz(req, res, url);
+    if (path === '/metrics') {
+      res.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
+      res.end(await deps.metrics());
+      return;
+    }
+    if (path === '/stats/summary' || path === '/stats/summary/') return sendJson(res, await deps.summary());
+    if (DEBUG_PATHS.some((p) => path.startsWith(p))) return sendText(res, 405, 'Debug endpoints are disabled.\n');
+    return sendText(res, 404, '404 page not found\n');
+  };
+}
+
+const DEBUG_PATHS = [
+  '/run/',
+  '/exec/',
+  '/attach/',
+  '/portForward/',
+  '/containerLogs/',
+  '/runningpods/',
+  '/debug/pprof',
+  '/logs/',
+  '/configz',
+];
+
+function withoutType({ apiVersion: _apiVersion, kind: _kind, ...pod }: Pod): Pod {
+  return pod;
+}
