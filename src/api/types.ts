@@ -324,5 +324,7 @@ export interface PodStatus {
   containerStatuses?: ContainerStatus[];
   ephemeralContainerStatuses?: ContainerStatus[];
   qosClass?: PodQOSClass;
+  allocatedResources?: ResourceList;
+  resources?: ResourceRequirements;
   resize?: string;
 }
