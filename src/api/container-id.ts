@@ -6,7 +6,10 @@ export interface TypedContainerId {
 
 /** Reads `type://id`, with or without quotes around it. Anything else gives two empty texts. */
 export function parseContainerId(text: string): TypedContainerId {
-  const parts = text.replace(/^"+/, '').replace(/(?<!")"+$/, '').split('://');
+  const parts = text
+    .replace(/^"+/, '')
+    .replace(/(?<!")"+$/, '')
+    .split('://');
   const [type = '', id = ''] = parts.length === 2 ? parts : [];
   return { type, id };
 }

@@ -77,7 +77,11 @@ export function findContainer(pod: Pick<Pod, 'spec'>, name: string): ContainerOf
   return undefined;
 }
 
-const FIELD: Record<ContainerKind, string> = { init: 'spec.initContainers', regular: 'spec.containers', ephemeral: 'spec.ephemeralContainers' };
+const FIELD: Record<ContainerKind, string> = {
+  init: 'spec.initContainers',
+  regular: 'spec.containers',
+  ephemeral: 'spec.ephemeralContainers',
+};
 
 /** How events point at a container: `spec.containers{name}`. */
 export function containerFieldPath({ kind, container, index }: ContainerOfPod): string {
