@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isErrno } from './files.ts';
+import type { MountEntry } from './mounts.ts';
 import { readMounts } from './mounts.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
@@ -26,7 +27,9 @@ export async function removeTree(path: string): Promise<void> {
     return;
   }
   const real = join(await fs.realpath(dirname(path)), basename(path));
-  await refuseMounts(real);
+  // st_dev alone, compared below, does not show a bind mount of the same file system.
+  const mounted = mountBelow(real, await readMounts());
+  if (mounted !== undefined) throw mountError(path, mounted);
   const top = await fs.open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
     const { dev } = await top.stat();
@@ -41,16 +44,16 @@ interface Walk {
   readonly path: string;
   readonly device: number;
   readonly top: fs.FileHandle;
+  /** Names in the top directory of what was too deep. */
+  readonly moved: string[];
 }
 
-async function refuseMounts(path: string): Promise<void> {
-  // st_dev alone does not show a bind mount of the same file system.
-  const mounts = await readMounts();
-  const found = mounts.find((mount) => mount.mountPoint === path || mount.mountPoint.startsWith(`${path}/`));
-  if (found !== undefined) throw mountError(path, found.mountPoint);
+/** The first mount point at `path` or below it. `path` holds no symlinks. */
+export function mountBelow(path: string, mounts: readonly MountEntry[]): string | undefined {
+  return mounts.find((mount) => mount.mountPoint === path || mount.mountPoint.startsWith(`${path}/`))?.mountPoint;
 }
 
-async function emptyDirectory(dir: fs.FileHandle, walk: Walk & { moved: string[] }, depth: number): Promise<void> {
+async function emptyDirectory(dir: fs.FileHandle, walk: Walk, depth: number): Promise<void> {
   const base = `/proc/self/fd/${dir.fd}`;
   for (const entry of await fs.readdir(base, { withFileTypes: true })) {
     const name = `${base}/${entry.name}`;
@@ -70,7 +73,7 @@ async function emptyDirectory(dir: fs.FileHandle, walk: Walk & { moved: string[]
   }
 }
 
-async function removeDirectory(name: string, walk: Walk & { moved: string[] }, depth: number): Promise<void> {
+async function removeDirectory(name: string, walk: Walk, depth: number): Promise<void> {
   const child = await fs.open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
     if ((await child.stat()).dev !== walk.device) throw mountError(walk.path, await fs.readlink(`/proc/self/fd/${child.fd}`));

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { nodeMounts, parseMountInfo } from './mounts.ts';
+
+describe('parseMountInfo', () => {
+  it('reads fields with and without optional ones, and the kernel escapes', () => {
+    const text = [
+      '36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue',
+      '31 23 0:28 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct',
+      'short line',
+      '',
+    ].join('\n');
+    const [first, second, ...rest] = parseMountInfo(text);
+    assert.equal(rest.length, 0);
+    assert.deepEqual(first, {
+      id: 36,
+      parentId: 35,
+      root: '/mnt1',
+      mountPoint: '/mnt 2',
+      options: ['rw', 'noatime'],
+      fsType: 'ext3',
+      source: '/dev/root',
+      superOptions: ['rw', 'errors=continue'],
+    });
+    assert.deepEqual(second?.superOptions, ['rw', 'cpu', 'cpuacct']);
+  });
+});
+
+describe('nodeMounts', () => {
+  it('finds the mounts of this machine below a path', async () => {
+    const all = await nodeMounts.list();
+    assert.ok(all.some((mount) => mount.mountPoint === '/'));
+    const proc = await nodeMounts.below('/proc');
+    assert.ok(proc.some((mount) => mount.fsType === 'proc'));
+    assert.ok(proc.every((mount) => mount.mountPoint.startsWith('/proc')));
+    assert.equal((await nodeMounts.below('/')).length, all.length);
+  });
+
+  it('says why an unmount failed', async () => {
+    await assert.rejects(
+      nodeMounts.unmount('/nonexistent-mount-point'),
+      /cannot unmount \/nonexistent-mount-point: .*(not mounted|not found|no mount|mount point)/i,
+    );
+  });
+});
