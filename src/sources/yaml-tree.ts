@@ -1,0 +1,184 @@
+import { Composer, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, Parser, type Scalar } from 'yaml';
+import { plainScalar, type ScalarValue } from '../config/plain-scalar.ts';
+import { ManifestError, type ManifestErrorCode, type ManifestFault } from './manifest-error.ts';
+
+interface Place {
+  /** From 1. */
+  line: number;
+  column: number;
+}
+
+/** One value of a manifest with its place. Whole numbers are bigints only beyond the safe range. Aliases share the node of their anchor; `size` counts what they expand to. */
+export type YamlNode =
+  | ({ readonly kind: 'scalar'; readonly value: ScalarValue; readonly size: 1 } & Place)
+  | ({ readonly kind: 'list'; readonly items: YamlNode[]; size: number } & Place)
+  | ({ readonly kind: 'map'; readonly entries: Map<string, { key: Place; value: YamlNode }>; size: number } & Place);
+
+/** Beyond this no pod goes; what Kubernetes reads to 10000 is refused here. */
+const MAX_NESTING = 500;
+const MAX_EXPANDED = 4_000_000;
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Reads the first YAML document (JSON is YAML) of `data` as Kubernetes does: YAML 1.1 scalars, merge keys, text keys.
+ * Undefined for an empty document. Throws ManifestError: syntax, duplicate-key, alias, nesting.
+ */
+export function readYaml(data: string | Uint8Array, file: string): YamlNode | undefined {
+  const text = decode(data, file);
+  const lines = new LineCounter();
+  const reader = new TreeReader(file, lines);
+  // Scalars stay text here, so that ours, not the library's, is the reading of plain scalars.
+  const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, logLevel: 'silent' });
+  try {
+    for (const document of composer.compose(new Parser(lines.addNewLine).parse(text))) return reader.read(document);
+  } catch (error) {
+    if (error instanceof RangeError) throw new ManifestError({ code: 'nesting', file, line: 1, column: 1, problem: 'is nested too deeply' });
+    throw error;
+  }
+  return undefined;
+}
+
+function decode(data: string | Uint8Array, file: string): string {
+  let text: string;
+  try {
+    text = typeof data === 'string' ? data : UTF8.decode(data);
+  } catch {
+    throw new ManifestError({ code: 'syntax', file, line: 1, column: 1, problem: 'is not UTF-8 text', remedy: 'is it a binary file?' });
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what YAML does not allow
+  const at = text.search(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]/);
+  if (at < 0) return text;
+  const before = text.slice(0, at).split('\n');
+  const place = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  const code = `U+${text.charCodeAt(at).toString(16).padStart(4, '0').toUpperCase()}`;
+  throw new ManifestError({ code: 'syntax', file, ...place, problem: `contains the control character ${code}`, remedy: 'is it a binary file?' });
+}
+
+class TreeReader {
+  readonly #file: string;
+  readonly #lines: LineCounter;
+  readonly #anchors = new Map<string, YamlNode | 'open'>();
+  #own = 0;
+
+  constructor(file: string, lines: LineCounter) {
+    this.#file = file;
+    this.#lines = lines;
+  }
+
+  read(document: Document.Parsed): YamlNode | undefined {
+    const [fault] = document.errors;
+    if (fault) {
+      const { line, col } = this.#lines.linePos(fault.pos[0]);
+      const problem = fault.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? 'is no YAML';
+      throw this.#error('syntax', { line, column: col }, problem);
+    }
+    if (!document.contents) return undefined;
+    const root = this.#node(document.contents, 0);
+    // Go's rule against alias bombs, on the expanded size.
+    const fromAliases = root.size - this.#own;
+    const isBomb = fromAliases > 100 && root.size > 1000 && fromAliases / root.size > allowedAliasRatio(root.size);
+    if (isBomb || root.size > MAX_EXPANDED) throw this.#error('alias', root, 'expands to too many values by aliases');
+    return root;
+  }
+
+  #error(code: ManifestErrorCode, at: Place, problem: string, more: Partial<ManifestFault> = {}): ManifestError {
+    return new ManifestError({ code, file: this.#file, line: at.line, column: at.column, problem, ...more });
+  }
+
+  #place(node: Node): Place {
+    const { line, col } = this.#lines.linePos(node.range?.[0] ?? 0);
+    return { line, column: col };
+  }
+
+  #node(node: Node, depth: number): YamlNode {
+    this.#own += 1;
+    const place = this.#place(node);
+    if (depth > MAX_NESTING) throw this.#error('nesting', place, `is nested more than ${MAX_NESTING} levels deep`);
+    if (isAlias(node)) return this.#alias(node.source, place);
+    const anchor = 'anchor' in node ? node.anchor : undefined;
+    if (anchor !== undefined) this.#anchors.set(anchor, 'open');
+    const made = this.#value(node, place, depth);
+    if (anchor !== undefined) this.#anchors.set(anchor, made);
+    return made;
+  }
+
+  #alias(name: string, place: Place): YamlNode {
+    const target = this.#anchors.get(name);
+    if (target === 'open') throw this.#error('alias', place, `the anchor ${JSON.stringify(name)} contains itself`);
+    if (!target) throw this.#error('alias', place, `the alias ${JSON.stringify(name)} has no anchor before it`);
+    return target;
+  }
+
+  #value(node: Node, place: Place, depth: number): YamlNode {
+    if (isScalar(node)) return { kind: 'scalar', value: this.#scalar(node, place), size: 1, ...place };
+    if (isSeq<Node | null>(node)) {
+      const items = node.items.map((item) => (item ? this.#node(item, depth + 1) : nullNode(place)));
+      return { kind: 'list', items, size: items.reduce((sum, item) => sum + item.size, 1), ...place };
+    }
+    if (isMap<Node, Node | null>(node)) return this.#map(node.items, place, depth);
+    throw this.#error('syntax', place, 'is no value that JSON can hold');
+  }
+
+  #map(pairs: { key: Node; value: Node | null }[], place: Place, depth: number): YamlNode {
+    const map: YamlNode = { kind: 'map', entries: new Map(), size: 1, ...place };
+    const written = new Set<string>();
+    for (const { key, value } of pairs) {
+      const keyPlace = this.#place(key);
+      if (isMergeKey(key)) {
+        if (value) this.#merge(map, this.#node(value, depth + 1));
+        continue;
+      }
+      const name = this.#key(key, keyPlace, depth);
+      if (written.has(name)) throw this.#error('duplicate-key', keyPlace, `the key ${JSON.stringify(name)} is given twice`, { remedy: 'remove one of them' });
+      written.add(name);
+      const inner = value ? this.#node(value, depth + 1) : nullNode(keyPlace);
+      map.entries.set(name, { key: keyPlace, value: inner });
+      map.size += inner.size + 1;
+      this.#own += 1;
+    }
+    return map;
+  }
+
+  /** A merge takes effect where it stands: it replaces keys before it, and keys after it replace its own. */
+  #merge(map: YamlNode & { kind: 'map' }, from: YamlNode): void {
+    const sources = from.kind === 'list' ? [...from.items].reverse() : [from];
+    for (const source of sources) {
+      if (source.kind !== 'map') throw this.#error('syntax', from, 'a merge key (<<) needs a map or a list of maps');
+      for (const [name, entry] of source.entries) map.entries.set(name, entry);
+      map.size += source.size;
+    }
+  }
+
+  /** JSON keys are text: numbers and booleans are written out. */
+  #key(key: Node, place: Place, depth: number): string {
+    const node = this.#node(key, depth + 1);
+    const value = node.kind === 'scalar' ? node.value : undefined;
+    if (value === undefined || value === null) throw this.#error('syntax', place, 'a key must be text, a number or a boolean');
+    return String(value);
+  }
+
+  #scalar(node: Scalar, place: Place): ScalarValue {
+    const text = String(node.value ?? '');
+    const tag = node.tag?.replace('tag:yaml.org,2002:', '!!');
+    if (tag === '!!str' || (tag === undefined && node.type !== 'PLAIN')) return text;
+    if (tag === '!!binary') return Buffer.from(text, 'base64').toString('utf8');
+    const value = plainScalar(text);
+    if (typeof value === 'number' && !Number.isFinite(value)) throw this.#error('syntax', place, 'is no number that JSON can hold');
+    return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  }
+}
+
+function isMergeKey(key: Node): boolean {
+  return isScalar(key) && key.value === '<<' && key.type === 'PLAIN' && (key.tag === undefined || key.tag === 'tag:yaml.org,2002:merge');
+}
+
+function nullNode(place: Place): YamlNode {
+  return { kind: 'scalar', value: null, size: 1, ...place };
+}
+
+/** 99% up to 400,000 values, falling to 10% at 4,000,000. */
+function allowedAliasRatio(size: number): number {
+  const low = 400_000;
+  if (size <= low) return 0.99;
+  return Math.max(0.1, 0.99 - 0.89 * ((size - low) / (MAX_EXPANDED - low)));
+}
