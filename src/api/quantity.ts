@@ -1,3 +1,5 @@
+import { trimSpace } from './go-space.ts';
+
 /**
  * resource.Quantity: an exact decimal number with the format it is printed in. Source: vectors quantity, API reference
  * "Quantity". Where the real one overflows 64 bits silently, ours stays exact in text and arithmetic, and saturates in
@@ -136,7 +138,7 @@ export class Quantity {
   /** Reads a JSON value: text (blanks around it are dropped), a number, or null for zero. Throws QuantityError. */
   static fromJson(value: unknown): Quantity {
     if (value === null) return Quantity.zero;
-    if (typeof value === 'string') return Quantity.parse(value.replace(GO_SPACE, ''));
+    if (typeof value === 'string') return Quantity.parse(trimSpace(value));
     if (typeof value === 'number' && Number.isFinite(value)) return Quantity.parse(String(value));
     throw new QuantityError(String(JSON.stringify(value)), 'want a text or a number');
   }
