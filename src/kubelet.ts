@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { PodUid } from './api/brands.ts';
 import { podUid } from './api/brands.ts';
 import type { Container, Pod } from './api/types.ts';
-import { containerHash } from './compat/container-hash.ts';
+import { containerHashHex } from './compat/container-hash.ts';
 import type { CriRuntime } from './cri/ports.ts';
 import type { ContainerStatus } from './cri/types.ts';
 import type { Clock } from './host/clock.ts';
@@ -96,7 +96,7 @@ export interface Kubelet {
 export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kubelet {
   const { clock, random, files, log, events, timeline, metrics, runtime } = ports;
   const podsDir = posix.join(options.rootDir, 'pods');
-  const hash = (container: Container) => containerHash(container).hex;
+  const hash = (container: Container) => containerHashHex(container);
 
   // pleg: what the runtime has.
   const cache = new PodCache();
