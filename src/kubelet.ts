@@ -3,13 +3,17 @@ import type { PodUid } from './api/brands.ts';
 import { podUid } from './api/brands.ts';
 import type { Container, Pod } from './api/types.ts';
 import { containerHashHex } from './compat/container-hash.ts';
+import { ContainerCollector } from './containers/container-collector.ts';
+import { type ContainerGcPolicy, defaultContainerGcPolicy } from './containers/container-gc.ts';
+import { ContainerGcService } from './containers/container-gc-service.ts';
+import { ContainerRemover } from './containers/remove-container.ts';
 import type { CriRuntime } from './cri/ports.ts';
 import type { ContainerStatus } from './cri/types.ts';
 import type { Clock } from './host/clock.ts';
 import type { Files } from './host/files.ts';
 import type { Random } from './host/random.ts';
 import { RuntimeState } from './node/runtime-state.ts';
-import type { EventRecorder } from './observe/events.ts';
+import type { EventObject, EventRecorder } from './observe/events.ts';
 import type { KubeletMetrics } from './observe/kubelet-metrics.ts';
 import type { Logger } from './observe/log.ts';
 import type { Service } from './observe/service.ts';
@@ -52,8 +56,6 @@ export interface KubeletPorts {
   volumes: PodVolumes;
   dirs: PodDirs & { sweep(isKnown: (uid: string) => boolean): Promise<void> };
   probes: PodProbes & ProbeResults;
-  /** Dead containers beyond the newest of each name, and what else piles up in the runtime. */
-  containerGarbage: { collect(signal: AbortSignal): Promise<void> };
   backOffKey: BackOffKey;
   terminationMessage(status: ContainerStatus): Promise<string>;
 }
@@ -62,9 +64,12 @@ export interface KubeletOptions {
   nodeName: string;
   hostIPs: readonly string[];
   rootDir: string;
+  podLogsDir: string;
   podLogDir(pod: Pod): string;
-  /** Where the legacy symlinks of container logs are made; undefined: nowhere. */
-  containerLogsDir: string | undefined;
+  /** Where the symlinks to container logs are made. */
+  containerLogsDir: string;
+  /** --maximum-dead-containers and its kind. */
+  containerGc?: ContainerGcPolicy;
   syncFrequencyMs: number;
   maxContainerRestartPeriodMs: number;
   /** How many pods start at a time. */
@@ -122,7 +127,23 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   });
   const slots = new StartSlots(clock, options.startSlots);
   const crashLoop = new CrashLoop(clock, ports.backOffKey, options.maxContainerRestartPeriodMs);
-  const cleanup = new PodCleanup({ runtime, observer, files, log, podsDir, podLogDir: options.podLogDir });
+  const { podLogsDir, containerLogsDir } = options;
+  const remover = new ContainerRemover({ runtime, files, podLogsDir, containerLogsDir });
+  const cleanup = new PodCleanup({ runtime, remover, observer, files, podsDir, podLogDir: options.podLogDir });
+  const collector = new ContainerCollector({
+    runtime,
+    files,
+    remover,
+    clock,
+    log,
+    policy: options.containerGc ?? defaultContainerGcPolicy,
+    podLogsDir,
+    containerLogsDir,
+    pods: {
+      sourcesReady: () => store.ready,
+      isPodDeletedOrUnknown: (uid) => !store.has(uid) && (dispatcher.state(uid)?.phase ?? 'finished') === 'finished',
+    },
+  });
   const runtimeState = new RuntimeState({ runtime, clock, log, recovered: () => dispatcher.wakeAll() });
   const worker = new PodWorker({
     sync: {
@@ -135,7 +156,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       log,
       events,
       metrics,
-      containerLogsDir: options.containerLogsDir,
+      containerLogsDir,
     },
     clock,
     random,
@@ -219,15 +240,19 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       observer.forget(alive);
       crashLoop.collect((id) => alive.has(id));
     },
-    garbage: (signal) => ports.containerGarbage.collect(signal),
   });
 
-  const services: Service[] = [runtimeState, relist, reader, housekeeping];
+  const node: EventObject = { kind: 'Node', namespace: '', name: options.nodeName, uid: options.nodeName };
+  const containerGc = new ContainerGcService({ collector, clock, events, node, log });
+
+  const services: Service[] = [runtimeState, relist, reader, housekeeping, containerGc];
   return {
     services,
     async start(signal) {
       await files.mkdir(options.rootDir, 0o750);
       await files.mkdir(podsDir, 0o750);
+      await files.mkdir(podLogsDir, 0o750);
+      await files.mkdir(containerLogsDir, 0o755);
       await ports.cgroups.setup();
       for (const service of services) await service.start(signal);
     },

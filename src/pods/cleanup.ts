@@ -4,14 +4,13 @@ import type { Pod } from '../api/types.ts';
 import { isCriError } from '../cri/errors.ts';
 import type { CriRuntime } from '../cri/ports.ts';
 import type { Files } from '../host/files.ts';
-import type { Logger } from '../observe/log.ts';
 import type { PodObserver } from './ports.ts';
 
 export interface CleanupDeps {
-  runtime: Pick<CriRuntime, 'removeContainer' | 'removePodSandbox' | 'stopPodSandbox'>;
+  runtime: Pick<CriRuntime, 'removePodSandbox' | 'stopPodSandbox'>;
+  remover: { remove(containerId: string): Promise<void> };
   observer: PodObserver;
   files: Files;
-  log: Logger;
   podsDir: string;
   podLogDir(pod: Pod): string;
 }
@@ -29,11 +28,11 @@ export class PodCleanup {
 
   /** Rejects when something of the pod still runs, or the runtime or the disk refuses. */
   async remove(uid: PodUid, pod: Pod): Promise<void> {
-    const { runtime, observer, files, podsDir, podLogDir } = this.#deps;
+    const { runtime, remover, observer, files, podsDir, podLogDir } = this.#deps;
     const observed = await observer.observe(uid);
     const alive = observed.containers.find((c) => c.state === 'running' || c.state === 'unknown');
     if (alive !== undefined) throw new Error(`container ${alive.name} still runs`);
-    await Promise.all(observed.containers.map((c) => gone(runtime.removeContainer(c.id))));
+    await Promise.all(observed.containers.map((c) => remover.remove(c.id)));
     for (const sandbox of observed.sandboxes) {
       if (sandbox.state === 'ready') await gone(runtime.stopPodSandbox(sandbox.id));
       await gone(runtime.removePodSandbox(sandbox.id));

@@ -11,7 +11,6 @@ import type { PodStore } from './store.ts';
 /** Contract pod-lifecycle §16: every two seconds, only when all sources are ready. */
 const PERIOD_MS = 2_000;
 const DISK_EVERY = 15;
-const GARBAGE_EVERY = 30;
 /** A pod that only the runtime knows gets one second (contract §4). */
 const ORPHAN_GRACE_SECONDS = 1;
 
@@ -27,8 +26,6 @@ export interface HousekeepingDeps {
   sweepDisk(isKnown: (uid: string) => boolean): Promise<void>;
   /** Old back-offs, statuses. */
   collect(): void;
-  /** Dead containers in the runtime: once a minute (contract: pod-lifecycle §16). */
-  garbage(signal: AbortSignal): Promise<void>;
 }
 
 /** Clears what is finished, stops what nobody asks for, and begins what lost its lane. */
@@ -93,20 +90,11 @@ export class Housekeeping implements Service {
       else dead.add(record.uid);
     }
     this.#dead = dead;
-    const round = this.#round++;
-    if (round % GARBAGE_EVERY === 1) await this.#collectGarbage(signal);
-    if (round % DISK_EVERY !== 0) return;
+    if (this.#round++ % DISK_EVERY !== 0) return;
     collect();
     const isKnown = (uid: string) => store.has(podUid(uid)) || dispatcher.state(podUid(uid)) !== undefined || records().has(podUid(uid));
     await sweepDisk(isKnown).catch((err: unknown) => {
       if (!signal.aborted) log.error(err, 'Failed cleaning pods');
-    });
-  }
-
-  async #collectGarbage(signal: AbortSignal): Promise<void> {
-    const { garbage, log } = this.#deps;
-    await garbage(signal).catch((err: unknown) => {
-      if (!signal.aborted) log.error(err, 'Container garbage collection failed');
     });
   }
 

@@ -24,7 +24,6 @@ export interface ImageEnsurer {
 export interface SpecBuilder {
   sandbox(pod: Pod, attempt: number): Promise<{ config: PodSandboxConfig; runtimeHandler: string }>;
   container(input: ContainerSpecInput): Promise<ContainerConfig>;
-  /** Called with the pod's addresses before each container start: /etc/hosts and what else lives on disk. */
   containerLogDir(pod: Pod, container: string): string;
 }
 
@@ -64,8 +63,8 @@ export interface SyncDeps {
   log: Logger;
   events: EventRecorder;
   metrics: SyncMetrics;
-  /** Where the legacy symlinks of container logs live; undefined: none are made. */
-  containerLogsDir: string | undefined;
+  /** Where the symlinks to container logs are made. */
+  containerLogsDir: string;
 }
 
 /** What a lane remembers between the stages of a pod. Lost with the process: nothing here is needed for safety. */

@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import { containerId } from '../api/brands.ts';
 import type { Container, Pod } from '../api/types.ts';
+import { logLinkName } from '../containers/remove-container.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../cri/types.ts';
-import type { ObservedSandbox } from '../pleg/types.ts';
 import type { ContainerKind } from './actions.ts';
 import type { StageContext, SyncDeps } from './context.ts';
 import { SyncError, type SyncErrorCode } from './errors.ts';
@@ -44,7 +44,7 @@ export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: Co
   deps.metrics.containerStarted(kind, undefined);
   ctx.memory.mustStart.delete(name);
   await linkLog(deps, pod, name, id, sandboxConfig, config);
-  await postStart(deps, ctx, container, id, sandbox);
+  await postStart(deps, ctx, container, id);
 }
 
 export function findContainer(pod: Pod, name: string): Container | undefined {
@@ -70,9 +70,9 @@ async function linkLog(
   config: ContainerConfig,
 ): Promise<void> {
   const dir = deps.containerLogsDir;
-  if (dir === undefined || sandbox.logDirectory === undefined || config.logPath === undefined) return;
+  if (sandbox.logDirectory === undefined || config.logPath === undefined) return;
   const target = posix.join(sandbox.logDirectory, config.logPath);
-  const link = `${`${pod.metadata.name}_${pod.metadata.namespace}_${name}-${id}`.slice(0, 251)}.log`;
+  const link = logLinkName(pod.metadata.name, pod.metadata.namespace, name, id);
   try {
     if ((await deps.files.lstat(target)) !== undefined) await deps.files.symlink(target, posix.join(dir, link));
   } catch (err) {
@@ -80,7 +80,7 @@ async function linkLog(
   }
 }
 
-async function postStart(deps: SyncDeps, ctx: StageContext, container: Container, id: string, _sandbox: ObservedSandbox): Promise<void> {
+async function postStart(deps: SyncDeps, ctx: StageContext, container: Container, id: string): Promise<void> {
   const hook = container.lifecycle?.postStart;
   if (hook === undefined) return;
   const { pod, observed, signal } = ctx;
