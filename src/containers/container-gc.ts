@@ -1,7 +1,6 @@
 import { PodTerminationGracePeriodAnnotation, PodUidLabel } from '../api/annotations.ts';
 import { type PodUid, podUid } from '../api/brands.ts';
 import type { Container, PodSandbox } from '../cri/types.ts';
-import type { ObservedContainer } from '../pleg/types.ts';
 
 /** How many dead containers may stay (contract: pod-lifecycle.md §16). A negative number means no bound. */
 export interface ContainerGcPolicy {
@@ -85,11 +84,19 @@ export function sandboxesToRemove(
   return remove.sort((a, b) => newestFirst(b, a));
 }
 
+/** A container of an observed pod: the part that is read here. */
+export interface PodMember {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+  readonly status: { readonly createdAt: bigint };
+}
+
 /**
  * The exited containers of one pod to remove after `diedId` ended: all of that container's name but the newest `keep`;
  * with `diedId` undefined (the pod is over) all exited ones of the pod beyond `keep`.
  */
-export function deadContainersOfPod(observed: readonly ObservedContainer[], diedId: string | undefined, keep: number): ObservedContainer[] {
+export function deadContainersOfPod<T extends PodMember>(observed: readonly T[], diedId: string | undefined, keep: number): T[] {
   const died = diedId === undefined ? undefined : observed.find((c) => c.id === diedId);
   if (diedId !== undefined && !died) return [];
   return observed

@@ -1,4 +1,5 @@
 import { constants, open } from 'node:fs/promises';
+import type { Files } from './files.ts';
 
 /** The end of a file. */
 export interface Tail {
@@ -39,3 +40,18 @@ export const systemTailReader: TailReader = {
     }
   },
 };
+
+/** A tail reader on top of a `Files` (a simulated one, say): it reads the whole file, which must be small. */
+export function tailReaderOn(files: Pick<Files, 'lstat' | 'read'>): TailReader {
+  return {
+    async readTail(path, maxBytes) {
+      const kind = (await files.lstat(path))?.kind;
+      if (kind !== undefined && kind !== 'file') {
+        const code = kind === 'symlink' ? 'ELOOP' : 'EINVAL';
+        throw Object.assign(new Error(`${code}: not a regular file, read '${path}'`), { code, path });
+      }
+      const whole = await files.read(path);
+      return { data: whole.subarray(Math.max(0, whole.length - maxBytes)), cut: whole.length > maxBytes };
+    },
+  };
+}
