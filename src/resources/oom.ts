@@ -12,7 +12,6 @@ const BEST_EFFORT = 1000;
 const BURSTABLE_MIN = 1000 + GUARANTEED;
 
 const memoryRequest = (container: Container): bigint => quantityOf(container.resources?.requests, 'memory').value();
-const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** Pod-level memory that no container claims, split evenly. */
 function unclaimedPerContainer(pod: Pod): bigint {
@@ -20,7 +19,7 @@ function unclaimedPerContainer(pod: Pod): bigint {
   const containers = pod.spec.containers.length + (pod.spec.initContainers?.length ?? 0);
   if (!isPodLevelRequestsSet(pod) || podRequest === 0n || containers === 0) return 0n;
   const claimed = aggregateContainerRequests(pod).get('memory')?.value() ?? 0n;
-  return max(podRequest - claimed, 0n) / BigInt(containers);
+  return podRequest > claimed ? (podRequest - claimed) / BigInt(containers) : 0n;
 }
 
 function isSidecarOf(pod: Pod, container: Container): boolean {
@@ -43,8 +42,9 @@ export function oomScoreAdjust(pod: Pod, container: Container, memoryCapacity: b
   const score = (request: bigint): bigint => 1000n - (1000n * (request + extra)) / capacity;
   let adjust = score(memoryRequest(container));
   if (isSidecarOf(pod, container) && pod.spec.containers.length > 0) {
-    const least = pod.spec.containers.map(memoryRequest).reduce((a, b) => (a < b ? a : b));
-    if (score(least) < adjust) adjust = score(least);
+    // The container that requests least has the highest score.
+    const scores = pod.spec.containers.map((c) => score(memoryRequest(c)));
+    if (scores.every((s) => s < adjust)) adjust = scores.toSorted((a, b) => Number(b - a))[0] ?? adjust;
   }
   if (adjust < BigInt(BURSTABLE_MIN)) return BURSTABLE_MIN;
   return adjust === BigInt(BEST_EFFORT) ? BEST_EFFORT - 1 : Number(adjust);
