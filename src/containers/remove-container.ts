@@ -4,6 +4,7 @@ import { isCriError } from '../cri/errors.ts';
 import type { CriRuntime } from '../cri/ports.ts';
 import type { ContainerStatus } from '../cri/types.ts';
 import { type Files, isErrno } from '../host/files.ts';
+import { containerLogLink } from './log-paths.ts';
 
 export interface ContainerRemoverDeps {
   runtime: Pick<CriRuntime, 'containerStatus' | 'removeContainer'>;
@@ -14,14 +15,6 @@ export interface ContainerRemoverDeps {
   containerLogsDir: string;
   /** Gives back what resource managers hold for the container. */
   beforeRemove?(containerId: string): Promise<void> | void;
-}
-
-/** Longest file name that file systems take, in bytes. */
-const maxFileName = 255;
-
-/** Name of the link to a container's log (contract: pod-lifecycle.md §12), at most 255 characters. */
-export function logLinkName(pod: string, namespace: string, container: string, id: string): string {
-  return `${`${pod}_${namespace}_${container}-${id}`.slice(0, maxFileName - '.log'.length)}.log`;
 }
 
 /** Removes dead containers from the runtime with what they leave in the log directories. */
@@ -58,7 +51,8 @@ export class ContainerRemover {
       }
     }
     const [pod, namespace, container] = [PodNameLabel, PodNamespaceLabel, ContainerNameLabel].map((label) => status.labels[label]);
-    if (pod && namespace && container) await files.unlink(join(containerLogsDir, logLinkName(pod, namespace, container, id)));
+    if (pod && namespace && container)
+      await files.unlink(containerLogLink(containerLogsDir, { namespace, name: pod, uid: '' }, container, id));
   }
 }
 

@@ -46,6 +46,15 @@ test('a startup probe holds the container back until it has succeeded', () => {
   assert.deepEqual([with_(true)?.started, with_(true)?.ready], [true, true]);
 });
 
+test('a started container stays started until its probe says otherwise, a new one begins anew', () => {
+  const pod = podWith({ containers: [{ name: 'a', startupProbe: {} }] });
+  const previous = computePodStatus(inputFor(pod, { observed: observedPod([record('a')]), started: () => true }));
+  const next = (at: number) =>
+    computePodStatus(inputFor(pod, { observed: observedPod([record('a', { at })]), previous })).containerStatuses?.[0]?.started;
+  assert.equal(next(1), true);
+  assert.equal(next(2), false);
+});
+
 test('readiness is kept over a restart of the agent for containers that ran before it', () => {
   const api: PodStatus = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
   const pod = podWith({ containers: [{ name: 'a', readinessProbe: {} }] }, { status: api });

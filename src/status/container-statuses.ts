@@ -91,7 +91,8 @@ function fromRecord(
       status.state = { terminated: lostEnd(reason, 'The container could not be located when the pod was terminated') };
       status.restartCount = old.restartCount + 1;
     }
-    if (record.state === 'running' && old.started !== undefined) status.started = old.started;
+    // Over a restart of the agent its startup probe has no result yet; another container must earn it anew.
+    if (record.state === 'running' && old.containerID === containerID && old.started !== undefined) status.started = old.started;
   }
   const resources = reportedResources(container, record, containerID, old);
   if (resources) status.resources = resources;
