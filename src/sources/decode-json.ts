@@ -65,7 +65,15 @@ class Decoder {
 
   #wrong(node: YamlNode, path: string, want: string, got = describe(node)): ManifestError {
     const { line, column } = node;
-    return new ManifestError({ code: 'wrong-type', file: this.#file, line, column, field: path, problem: `want ${want}, not ${got}`, remedy: remedy(node, want) });
+    return new ManifestError({
+      code: 'wrong-type',
+      file: this.#file,
+      line,
+      column,
+      field: path,
+      problem: `want ${want}, not ${got}`,
+      remedy: remedy(node, want),
+    });
   }
 
   #string(node: YamlNode, path: string): string {
@@ -76,7 +84,8 @@ class Decoder {
   #integer(node: YamlNode, min: bigint, max: bigint, path: string, want = 'a whole number'): number | bigint {
     const value = node.kind === 'scalar' ? node.value : undefined;
     if (typeof value !== 'number' && typeof value !== 'bigint') throw this.#wrong(node, path, want);
-    if (typeof value === 'number' && (!Number.isInteger(value) || Math.abs(value) >= 1e21)) throw this.#wrong(node, path, want, String(value));
+    if (typeof value === 'number' && (!Number.isInteger(value) || Math.abs(value) >= 1e21))
+      throw this.#wrong(node, path, want, String(value));
     if (value < min || value > max) throw this.#wrong(node, path, `${want} from ${min} to ${max}`, String(value));
     return value;
   }
@@ -147,12 +156,17 @@ function describe(node: YamlNode): string {
   if (node.kind === 'list') return 'a list';
   if (node.kind === 'map') return 'an object';
   if (node.value === null) return 'null';
-  return typeof node.value === 'string' ? 'text' : typeof node.value === 'boolean' ? `the boolean ${node.value}` : `the number ${node.value}`;
+  return typeof node.value === 'string'
+    ? 'text'
+    : typeof node.value === 'boolean'
+      ? `the boolean ${node.value}`
+      : `the number ${node.value}`;
 }
 
 /** The usual slip is about quotes. */
 function remedy(node: YamlNode, want: string): string | undefined {
   if (node.kind !== 'scalar' || node.value === null) return undefined;
-  if (want === 'text') return typeof node.value === 'boolean' ? 'put it in quotes: unquoted y, n, yes, no, on, off are booleans' : 'put it in quotes';
+  if (want === 'text')
+    return typeof node.value === 'boolean' ? 'put it in quotes: unquoted y, n, yes, no, on, off are booleans' : 'put it in quotes';
   return typeof node.value === 'string' && /^(?:want )?(?:a whole number|true or false)/.test(want) ? 'remove the quotes' : undefined;
 }

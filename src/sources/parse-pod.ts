@@ -1,6 +1,6 @@
 import { defaultPod } from '../api/pod-defaults.ts';
-import type { FieldFault } from '../api/pod-validation/field-fault.ts';
 import { apiReferences } from '../api/pod-validation/api-references.ts';
+import type { FieldFault } from '../api/pod-validation/field-fault.ts';
 import { validatePod } from '../api/pod-validation/validate-pod.ts';
 import type { Pod } from '../api/types.ts';
 import { canonicalPod } from '../compat/canonical-pod.ts';
@@ -55,8 +55,12 @@ export function tooLarge(file: string): ManifestFault {
 
 function podNodes(root: YamlNode | undefined, origin: ManifestOrigin): { node: YamlNode; prefix: string }[] {
   const file = origin.location;
-  const wrong = (at: YamlNode | undefined, problem: string, field?: string, remedy = 'a manifest starts with apiVersion: v1 and kind: Pod') =>
-    new ManifestError({ code: 'wrong-kind', file, line: at?.line ?? 1, column: at?.column ?? 1, field, problem, remedy });
+  const wrong = (
+    at: YamlNode | undefined,
+    problem: string,
+    field?: string,
+    remedy = 'a manifest starts with apiVersion: v1 and kind: Pod',
+  ) => new ManifestError({ code: 'wrong-kind', file, line: at?.line ?? 1, column: at?.column ?? 1, field, problem, remedy });
   if (!root || (root.kind === 'scalar' && root.value === null)) throw wrong(undefined, 'is empty');
   if (root.kind !== 'map') throw wrong(root, root.kind === 'list' ? 'is a list, not a pod' : 'is a single value, not a pod');
   const kind = header(root, 'kind');
@@ -69,7 +73,8 @@ function podNodes(root: YamlNode | undefined, origin: ManifestOrigin): { node: Y
   if (!isList) return [{ node: root, prefix: '' }];
   const items = root.entries.get('items')?.value;
   if (!items || (items.kind === 'scalar' && items.value === null)) return [];
-  if (items.kind !== 'list') throw new ManifestError({ code: 'wrong-type', file, line: items.line, column: items.column, field: 'items', problem: 'want a list' });
+  if (items.kind !== 'list')
+    throw new ManifestError({ code: 'wrong-type', file, line: items.line, column: items.column, field: 'items', problem: 'want a list' });
   return items.items.map((node, i) => ({ node, prefix: `items[${i}].` }));
 }
 

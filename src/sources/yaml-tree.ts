@@ -32,7 +32,8 @@ export function readYaml(data: string | Uint8Array, file: string): YamlNode | un
   try {
     for (const document of composer.compose(new Parser(lines.addNewLine).parse(text))) return reader.read(document);
   } catch (error) {
-    if (error instanceof RangeError) throw new ManifestError({ code: 'nesting', file, line: 1, column: 1, problem: 'is nested too deeply' });
+    if (error instanceof RangeError)
+      throw new ManifestError({ code: 'nesting', file, line: 1, column: 1, problem: 'is nested too deeply' });
     throw error;
   }
   return undefined;
@@ -51,7 +52,13 @@ function decode(data: string | Uint8Array, file: string): string {
   const before = text.slice(0, at).split('\n');
   const place = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
   const code = `U+${text.charCodeAt(at).toString(16).padStart(4, '0').toUpperCase()}`;
-  throw new ManifestError({ code: 'syntax', file, ...place, problem: `contains the control character ${code}`, remedy: 'is it a binary file?' });
+  throw new ManifestError({
+    code: 'syntax',
+    file,
+    ...place,
+    problem: `contains the control character ${code}`,
+    remedy: 'is it a binary file?',
+  });
 }
 
 class TreeReader {
@@ -129,7 +136,8 @@ class TreeReader {
         continue;
       }
       const name = this.#key(key, keyPlace, depth);
-      if (written.has(name)) throw this.#error('duplicate-key', keyPlace, `the key ${JSON.stringify(name)} is given twice`, { remedy: 'remove one of them' });
+      if (written.has(name))
+        throw this.#error('duplicate-key', keyPlace, `the key ${JSON.stringify(name)} is given twice`, { remedy: 'remove one of them' });
       written.add(name);
       const inner = value ? this.#node(value, depth + 1) : nullNode(keyPlace);
       map.entries.set(name, { key: keyPlace, value: inner });

@@ -20,7 +20,11 @@ export function apiReferences(pod: Pod): FieldFault[] {
 }
 
 function refused(field: string, what: string): FieldFault {
-  return { field, problem: `static pods may not reference ${what}`, remedy: 'create the pod through the API server, or put the data into a file or the manifest' };
+  return {
+    field,
+    problem: `static pods may not reference ${what}`,
+    remedy: 'create the pod through the API server, or put the data into a file or the manifest',
+  };
 }
 
 function* containers(pod: Pod): Generator<[Container, string]> {
