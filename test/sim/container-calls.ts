@@ -42,7 +42,11 @@ export class ContainerCalls extends SandboxCalls {
           await ctx.spend(0.8);
           const createError = behaviourOf([...config.command, ...config.args]).createError;
           if (createError !== undefined) throw unknown(op, createError);
-          this.machine.addContainer(id, s, config, name, { id: image.id, ref: image.repoDigests[0] ?? image.id });
+          this.machine.addContainer(id, s, config, name, {
+            id: image.id,
+            ref: image.repoDigests[0] ?? image.id,
+            name: image.repoTags[0] ?? image.id,
+          });
           await ctx.spend(0.2);
           return id;
         } catch (err) {

@@ -308,7 +308,17 @@ export const scenarios: Record<string, (w: ContractWorld) => Promise<Transcript>
     await s.note('container image reference', async () => {
       const st = await runtime.containerStatus(a);
       const image = await w.images.imageStatus({ image: w.image });
-      return { named: st.image.image === w.image, listed: (await runtime.listContainers({ id: a }))[0]?.imageRef === image?.id };
+      const byId = await runtime.createContainer(
+        sandbox,
+        { ...s.container('by-id', w.commands.runs), image: { image: image?.id ?? '' } },
+        s.config,
+      );
+      const named = (await runtime.containerStatus(byId)).image.image === w.image;
+      return {
+        named: st.image.image === w.image,
+        alsoById: named,
+        listed: (await runtime.listContainers({ id: a }))[0]?.imageRef === image?.id,
+      };
     });
     await runtime.stopPodSandbox(sandbox);
     await runtime.removePodSandbox(sandbox);

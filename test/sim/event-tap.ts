@@ -23,13 +23,13 @@ export class EventTap {
   #subscribers = new Set<Subscriber>();
 
   constructor(machine: SimMachine) {
-    machine.onHappening = (h) => {
+    machine.onHappening((h) => {
       if (typeOf[h.kind] === undefined) return;
       for (const s of this.#subscribers) {
         s.queue.push(h);
         s.wake?.();
       }
-    };
+    });
   }
 
   /** Ends every stream with `error`. */

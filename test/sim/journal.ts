@@ -95,11 +95,18 @@ export class Journal {
   readonly violations: string[] = [];
   /** Calls under way, for the check of calls side by side. */
   #open = new Set<Call>();
+  #listeners: ((call: Call) => void)[] = [];
+
+  /** Calls `listener` when a call is sent, from now on. */
+  onCall(listener: (call: Call) => void): void {
+    this.#listeners.push(listener);
+  }
 
   begin(op: Operation, start: number, target: CallTarget): Call {
     const call: Call = { n: this.calls.length, op, start, ...target };
     this.calls.push(call);
-    if (mutating.has(op)) {
+    for (const listener of this.#listeners) listener(call);
+    if (mutating.has(op) || (op === 'ListPodSandbox' && target.podUid !== undefined)) {
       for (const other of this.#open) {
         if (clash(call, other)) {
           this.violations.push(
@@ -176,10 +183,12 @@ export function describe(call: Call): string {
 
 /**
  * True when the contract forbids the two calls side by side. Allowed for one pod: starts of different containers,
- * stops of different containers, and removing what is dead beside anything that does not touch it.
+ * stops of different containers, and removing what is dead beside anything that does not touch it. Two looks at one pod
+ * (lists filtered by its UID) would mean that two syncs of it run at once.
  */
 export function clash(a: Call, b: Call): boolean {
-  if (a.podUid === undefined || a.podUid !== b.podUid || !mutating.has(a.op) || !mutating.has(b.op)) return false;
+  if (a.podUid === undefined || a.podUid !== b.podUid) return false;
+  if (!mutating.has(a.op) || !mutating.has(b.op)) return a.op === b.op;
   if (a.containerId !== undefined && a.containerId === b.containerId) return true;
   return clashes(a, b) || clashes(b, a);
 }

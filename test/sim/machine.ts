@@ -25,6 +25,8 @@ export interface ContainerRecord {
   readonly createdAt: bigint;
   readonly imageId: string;
   readonly imageRef: string;
+  /** The image's first tag: what a status shows even when the container was made from an id. */
+  readonly imageName: string;
   readonly behaviour: Behaviour;
   state: ContainerState;
   startedAt: bigint;
@@ -55,8 +57,7 @@ export class SimMachine {
   readonly containers = new Map<string, ContainerRecord>();
   /** Name to the id that holds it. */
   readonly names = new Map<string, string>();
-  /** Called at each happening, for event streams. */
-  onHappening: ((h: Happening) => void) | undefined;
+  #listeners: ((h: Happening) => void)[] = [];
 
   #clock: Clock;
   #random: SimRandom;
@@ -69,6 +70,11 @@ export class SimMachine {
     this.#clock = clock;
     this.#random = random;
     this.#journal = journal;
+  }
+
+  /** Calls `listener` at each happening from now on. */
+  onHappening(listener: (h: Happening) => void): void {
+    this.#listeners.push(listener);
   }
 
   newId(): string {
@@ -111,7 +117,7 @@ export class SimMachine {
     sandbox: SandboxRecord,
     config: ContainerConfig,
     reservedName: string,
-    image: { id: string; ref: string },
+    image: { id: string; ref: string; name: string },
   ): ContainerRecord {
     const record: ContainerRecord = {
       id,
@@ -121,6 +127,7 @@ export class SimMachine {
       createdAt: this.nowNs(),
       imageId: image.id,
       imageRef: image.ref,
+      imageName: image.name,
       behaviour: behaviourOf([...config.command, ...config.args]),
       state: 'created',
       startedAt: 0n,
@@ -266,6 +273,6 @@ export class SimMachine {
       ...(detail === undefined ? {} : { detail }),
     };
     this.#journal.happenings.push(h);
-    this.onHappening?.(h);
+    for (const listener of this.#listeners) listener(h);
   }
 }

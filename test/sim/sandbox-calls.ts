@@ -70,7 +70,8 @@ export class SandboxCalls extends RuntimeBase {
   }
 
   listPodSandbox(filter?: t.PodSandboxFilter, opts?: t.CallOptions): Promise<t.PodSandbox[]> {
-    return this.wire.simple('ListPodSandbox', {}, opts, () =>
+    const podUid = filter?.labelSelector?.['io.kubernetes.pod.uid'];
+    return this.wire.simple('ListPodSandbox', podUid === undefined ? {} : { podUid }, opts, () =>
       [...this.machine.sandboxes.values()].map(sandboxOf).filter((s) => matchesSandbox(s, filter)),
     );
   }

@@ -48,7 +48,7 @@ export function containerStatusOf(c: ContainerRecord): t.ContainerStatus {
     startedAt: c.startedAt,
     finishedAt: c.finishedAt,
     exitCode: c.exitCode,
-    image: { ...c.config.image },
+    image: { ...c.config.image, image: c.imageName },
     imageRef: c.imageRef,
     imageId: c.imageId,
     reason: c.reason,
