@@ -51,7 +51,7 @@ export class Observer {
     const status = await orGone(this.#deps.runtime.containerStatus(container.id, opts));
     if (status === undefined || status.state !== 'exited') return status;
     const said = await this.#deps.terminationMessage(status);
-    const message = status.message !== '' && said !== '' ? `${said}: ${status.message}` : said || status.message;
+    const message = status.message !== '' && said !== '' ? `${status.message}: ${said}` : status.message || said;
     const full = { ...status, message };
     this.#exited.set(container.id, full);
     return full;
