@@ -47,9 +47,9 @@ test('an answer with an empty field or another version is refused by name', asyn
 });
 
 test('nothing behind the socket fails at once and names the endpoint', async () => {
-  const started = performance.now();
+  const started = systemClock.monotonic();
   await assert.rejects(connectRuntime(options('unix:///nonexistent/cri.sock')), /unix:\/\/\/nonexistent\/cri\.sock.*ENOENT/);
-  assert.ok(performance.now() - started < 2_000);
+  assert.ok(systemClock.monotonic() - started < 2_000);
 });
 
 test('a server that only knows other services is no CRI v1', async () => {

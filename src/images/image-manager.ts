@@ -1,6 +1,6 @@
 import { BackoffTable, defaultBackoffPolicy } from '../api/backoff.ts';
 import { formatDurationMs } from '../api/duration.ts';
-import { withDefaultTag } from '../api/image-name.ts';
+import { applyDefaultImageTag, defaultPullPolicy } from '../api/image-name.ts';
 import type { Container, Pod } from '../api/types.ts';
 import { criErrorText } from '../cri/errors.ts';
 import type { CriImages } from '../cri/ports.ts';
@@ -12,7 +12,6 @@ import type { ImageMetrics } from './image-metrics.ts';
 import { ImagePresence } from './image-presence.ts';
 import { ImagePuller, type PullLimits } from './image-puller.ts';
 import type { Keyring } from './keyring.ts';
-import { defaultPullPolicy, type PullPolicy } from './pull-policy.ts';
 
 export interface ImageManagerDeps {
   images: Pick<CriImages, 'imageStatus' | 'pullImage'>;
@@ -104,13 +103,13 @@ export class ImageManager {
       pullRequired = true;
       return await this.#pull(req, { image: name, annotations: req.pod.metadata.annotations ?? {} }, requested, object);
     } finally {
-      metrics.ensured(policy as PullPolicy, present, pullRequired);
+      metrics.ensured(policy, present, pullRequired);
     }
   }
 
   #nameOf(requested: string, object: EventObject): string {
     try {
-      return withDefaultTag(requested);
+      return applyDefaultImageTag(requested);
     } catch (err) {
       const message = `Failed to apply default image tag ${quote(requested)}: ${err instanceof Error ? err.message : String(err)}`;
       this.#deps.events.event(object, 'Warning', 'InspectFailed', message);

@@ -106,7 +106,7 @@ export class CriServer implements AsyncDisposable {
       await this.#handler(name)(call.request, sideOf(call));
       call.end();
     } catch (err) {
-      call.destroy(failureOf(err));
+      call.emit('error', failureOf(err));
     }
   }
 
