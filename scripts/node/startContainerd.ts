@@ -167,12 +167,15 @@ class ContainerdRun implements PrivateContainerd {
   readonly restrictOomScoreAdj: boolean;
   readonly #record: RunRecord;
   readonly #binary: string;
+  /** A binary of its own brings its shim and ctr with it. */
+  readonly #path: string;
   #daemon: ProcessRef | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(record: RunRecord, binary: string, version: string, restrictOomScoreAdj: boolean) {
     this.#record = record;
     this.#binary = binary;
+    this.#path = binary.includes('/') ? `${dirname(resolve(binary))}:${systemPath}` : systemPath;
     this.index = record.index;
     this.socket = record.socket;
     this.endpoint = `unix://${record.socket}`;
@@ -197,7 +200,7 @@ class ContainerdRun implements PrivateContainerd {
     const output = await open(this.logFile, 'a');
     const child = spawn(this.#binary, ['--config', this.#record.config], {
       stdio: ['ignore', output.fd, output.fd],
-      env: { ...process.env, PATH: systemPath, TMPDIR: join(this.dir, 'tmp') },
+      env: { ...process.env, PATH: this.#path, TMPDIR: join(this.dir, 'tmp') },
       // A group of its own: Ctrl-C in the terminal is for us, who stop it in order.
       detached: true,
     });
@@ -235,7 +238,10 @@ class ContainerdRun implements PrivateContainerd {
   }
 
   ctr(args: readonly string[], timeoutMs = 60_000): Promise<string> {
-    return mustRun('ctr', ['--address', this.socket, '--namespace', 'k8s.io', ...args], { timeoutMs });
+    return mustRun('ctr', ['--address', this.socket, '--namespace', 'k8s.io', ...args], {
+      timeoutMs,
+      env: { PATH: this.#path },
+    });
   }
 
   async importImages(archive: string): Promise<void> {

@@ -70,7 +70,7 @@ async function oneCheck(context: StageContext, command: string, args: string[], 
   const said: string[] = [];
   const code = await lines(context, command, args, (line) => said.push(line));
   if (code === 0) return { passed: 1, failed: 0, skipped: [] };
-  for (const line of said.slice(-60)) show(`  ${line}`);
+  for (const line of said.slice(-60)) show(`  ${line.slice(0, 400)}`);
   return { passed: 0, failed: 1, skipped: [] };
 }
 
