@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { Container, Pod, ResourceList } from '../api/types.ts';
 import { containerLogsDirectory } from '../containers/log-paths.ts';
 import type { CriImages } from '../cri/ports.ts';
-import type { ContainerConfig, DNSConfig, Mount, PodSandboxConfig } from '../cri/types.ts';
+import type { ContainerConfig, DNSConfig, Image, Mount, PodSandboxConfig } from '../cri/types.ts';
 import type { Files } from '../host/files.ts';
 import type { Random } from '../host/random.ts';
 import { ConfigGenerationError } from './config-error.ts';
@@ -56,7 +56,7 @@ export class PodSpecBuilder implements SpecBuilder {
     this.#deps = deps;
   }
 
-  // biome-ignore lint/suspicious/useAwait: a refusal must be a rejection, not a throw.
+  /** Rejects, and never throws at once, with ConfigGenerationError. */
   async sandbox(pod: Pod, attempt: number): Promise<{ config: PodSandboxConfig; runtimeHandler: string }> {
     const { node, clusterDomain, podLogsDir } = this.#deps;
     try {
@@ -78,10 +78,9 @@ export class PodSpecBuilder implements SpecBuilder {
 
   async container(input: ContainerSpecInput): Promise<ContainerConfig> {
     const { pod, container, restartCount, imageRef, podIps, signal } = input;
-    const { node, images } = this.#deps;
+    const { node } = this.#deps;
     try {
-      // The user is asked for each time: the image may have changed under its name.
-      const [env, image] = await Promise.all([this.#environment(input), images.imageStatus({ image: imageRef }, { signal })]);
+      const [env, image] = await Promise.all([this.#environment(input), this.#image(input)]);
       const [volumes, hosts, termination] = await Promise.all([
         this.#deps.volumeMounts(pod, container, env, signal),
         this.#hostsMount(pod, container, podIps),
@@ -109,6 +108,18 @@ export class PodSpecBuilder implements SpecBuilder {
   containerLogDir(pod: Pod, container: string): string {
     const { namespace, name, uid } = pod.metadata;
     return containerLogsDirectory(this.#deps.podLogsDir, { namespace, name, uid }, container);
+  }
+
+  /**
+   * Asked each time: the image may have changed under its name (CVE-2019-11245). One that is gone is an error, since a
+   * container without a known user would run as root.
+   */
+  async #image({ container, imageRef, signal }: ContainerSpecInput): Promise<Image> {
+    const { images } = this.#deps;
+    const named = container.image ?? '';
+    const found = (await images.imageStatus({ image: imageRef }, { signal })) ?? (await images.imageStatus({ image: named }, { signal }));
+    if (found === undefined) throw new ConfigGenerationError(`image ${JSON.stringify(named)} is no longer on the node`, container.name);
+    return found;
   }
 
   #environment({ pod, container, podIps }: ContainerSpecInput): Promise<ResolvedEnv[]> {
