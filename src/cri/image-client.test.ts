@@ -63,8 +63,8 @@ test('a pull carries image, credentials and sandbox, and needs a reference', asy
     { ...(full?.['auth'] as object) },
     { username: 'u', password: 'p', auth: '', serverAddress: 's', identityToken: 'i', registryToken: 'r' },
   );
-  assert.deepEqual((full?.['image'] as Wire)['annotations'], { k: 'v' });
-  assert.equal((full?.['sandboxConfig'] as { metadata: { namespace: string } }).metadata.namespace, 'ns');
+  assert.deepEqual((full?.['image'] as Wire | undefined)?.['annotations'], { k: 'v' });
+  assert.equal((full?.['sandboxConfig'] as { metadata: { namespace: string } } | undefined)?.metadata.namespace, 'ns');
   assert.equal(bare?.['auth'], null);
   assert.equal(bare?.['sandboxConfig'], null);
 });
