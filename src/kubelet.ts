@@ -32,6 +32,7 @@ import { PodWorker } from './pods/worker.ts';
 import { type BadManifests, SourceReader } from './sources/source-reader.ts';
 import type { PodSource } from './sources/types.ts';
 import { StatusManager } from './status/manager.ts';
+import { PodStatusPublisher } from './status/publisher.ts';
 import type { ProbeResults } from './status/readiness.ts';
 import { ReasonCache } from './status/reason-cache.ts';
 import type { HookRunner, ImageEnsurer, SpecBuilder } from './sync/context.ts';
@@ -114,12 +115,15 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   // pods: what is wanted, and one lane for each.
   const store = new PodStore(options.sources.map((s) => s.name));
   const publisher = new Publisher({
-    clock,
-    statuses,
+    inner: new PodStatusPublisher({
+      manager: statuses,
+      reasons,
+      probes: ports.probes,
+      node: { hostIPs: () => options.hostIPs, runtimeName: () => ports.runtimeName, recursiveReadOnly: () => false },
+      clock,
+    }),
+    manager: statuses,
     reasons,
-    probes: ports.probes,
-    hostIPs: () => options.hostIPs,
-    runtimeName: ports.runtimeName,
     becameReady: (pod) => {
       timeline.note(pod.metadata.uid, 'ready');
       log.debug(2, 'Pod is ready', { pod: `${pod.metadata.namespace}/${pod.metadata.name}` });

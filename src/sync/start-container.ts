@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { containerId } from '../api/brands.ts';
 import type { Container, Pod } from '../api/types.ts';
-import { logLinkName } from '../containers/remove-container.ts';
+import { containerLogLink } from '../containers/log-paths.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../cri/types.ts';
 import type { ContainerKind } from './actions.ts';
 import type { StageContext, SyncDeps } from './context.ts';
@@ -72,11 +72,11 @@ async function linkLog(
   const dir = deps.containerLogsDir;
   if (sandbox.logDirectory === undefined || config.logPath === undefined) return;
   const target = posix.join(sandbox.logDirectory, config.logPath);
-  const link = logLinkName(pod.metadata.name, pod.metadata.namespace, name, id);
+  const link = containerLogLink(dir, pod.metadata, name, id);
   try {
-    if ((await deps.files.lstat(target)) !== undefined) await deps.files.symlink(target, posix.join(dir, link));
+    if ((await deps.files.lstat(target)) !== undefined) await deps.files.symlink(target, link);
   } catch (err) {
-    deps.log.error(err, 'Failed to create legacy symbolic link', { path: posix.join(dir, link), containerID: id });
+    deps.log.error(err, 'Failed to create legacy symbolic link', { path: link, containerID: id });
   }
 }
 

@@ -1,0 +1,264 @@
+import { posix } from 'node:path';
+import type { Pod } from '../api/types.ts';
+import { backoffKey } from '../compat/backoff-key.ts';
+import type { ResolvedConfig } from '../config/resolve.ts';
+import type { KubeletFlags } from '../config/types.ts';
+import { podLogsDirectory } from '../containers/log-paths.ts';
+import { terminationMessage } from '../containers/termination-message.ts';
+import { type ConnectedRuntime, connectRuntime } from '../cri/connect.ts';
+import { isCriError } from '../cri/errors.ts';
+import { openCgroupFs } from '../host/cgroups/node-cgroup-fs.ts';
+import { systemClock } from '../host/clock.ts';
+import { nodeFiles } from '../host/files-node.ts';
+import { type Machine, readMachine } from '../host/machine.ts';
+import { nodeMounts } from '../host/mounts.ts';
+import { nodeAddresses, nodeName } from '../host/network.ts';
+import { systemRandom } from '../host/random.ts';
+import { systemTailReader } from '../host/tail.ts';
+import { ImageManager } from '../images/image-manager.ts';
+import { noImageMetrics } from '../images/image-metrics.ts';
+import { emptyKeyring } from '../images/keyring.ts';
+import { createKubelet, type Kubelet, type KubeletOptions, type KubeletPorts } from '../kubelet.ts';
+import type { KubeletMetrics } from '../observe/kubelet-metrics.ts';
+import type { Logger } from '../observe/log.ts';
+import { LogEvents } from '../observe/log-events.ts';
+import { Timeline } from '../observe/timeline.ts';
+import { PodDirectories } from '../pods/dirs.ts';
+import { Hooks } from '../probes/hooks.ts';
+import { NoProbes } from '../probes/no-probes.ts';
+import type { CgroupDriver } from '../resources/cgroup-names.ts';
+import { nodeAllocatable, nodeCapacity, podsLimits } from '../resources/node-allocatable.ts';
+import { PodCgroups, type PodCgroupsOptions, podCgroupsScope } from '../resources/pod-cgroups.ts';
+import { ManifestDir } from '../sources/manifest-dir.ts';
+import { ManifestUrl } from '../sources/manifest-url.ts';
+import type { PodSource } from '../sources/types.ts';
+import type { NodeSettings } from '../sync/node-settings.ts';
+import { PodSpecs } from '../sync/specs.ts';
+import { NoVolumes } from '../volumes/no-volumes.ts';
+
+export interface NodeInput {
+  flags: KubeletFlags;
+  config: ResolvedConfig;
+  log: Logger;
+  metrics: KubeletMetrics & { observe(operation: string, seconds: number, failed: boolean): void };
+  signal: AbortSignal;
+}
+
+/** The agent on this machine, with what its servers need beside it. */
+export interface RealNode {
+  kubelet: Kubelet;
+  nodeName: string;
+  machine: Machine;
+  runtime: ConnectedRuntime;
+}
+
+const CONTAINER_LOGS_DIR = '/var/log/containers';
+const DEFAULT_POD_LOGS_DIR = '/var/log/pods';
+/** How many pods start at a time: two to three for each CPU (bench/, docs/benchmarks.md). */
+const SLOTS_PER_CPU = 2;
+
+/** Builds the agent on the machine's own ports. Rejects when the runtime does not answer or the machine is refused. */
+export async function realNode({ flags, config, log, metrics, signal }: NodeInput): Promise<RealNode> {
+  const clock = systemClock;
+  const files = nodeFiles;
+  const name = nodeName(flags.hostnameOverride);
+  const [runtime, machine, cgroupFs, hostIPs] = await Promise.all([
+    connectRuntime({
+      endpoint: config.containerRuntimeEndpoint,
+      imageEndpoint: config.imageServiceEndpoint,
+      timeoutMs: config.runtimeRequestTimeoutMs,
+      clock,
+      log,
+      metrics,
+      signal,
+    }),
+    readMachine(),
+    openCgroupFs(podCgroupsScope(config), clock),
+    addresses(flags, name, log),
+  ]);
+  checkMachine(config, machine, cgroupFs.version, log);
+  const driver = await cgroupDriver(runtime, config, log);
+  const timeline = new Timeline(() => clock.now());
+  const events = new LogEvents(log, (uid, what, detail) => timeline.note(uid, what, detail));
+
+  const reservations = { systemReserved: config.systemReserved, kubeReserved: config.kubeReserved, evictionHard: config.evictionHard };
+  const capacity = nodeCapacity(machine, { maxPods: config.maxPods, podsPerCore: config.podsPerCore });
+  const allocatable = Object.fromEntries([...nodeAllocatable(capacity, reservations)].map(([key, q]) => [key, q.toString()]));
+  const cgroups = new PodCgroups(cgroupOptions(config, driver, podsLimits(machine, reservations, config.enforceNodeAllocatable)), {
+    fs: cgroupFs,
+    log,
+    nodeEvent: (type, reason, message) => events.event({ kind: 'Node', namespace: '', name, uid: name }, type, reason, message),
+  });
+  const podsDir = posix.join(flags.rootDir, 'pods');
+  const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
+  const volumes = new NoVolumes();
+  const specs = new PodSpecs({
+    node: nodeSettings(config, flags, machine, cgroupFs.version),
+    nodeName: name,
+    hostIPs: () => hostIPs,
+    allocatable: () => allocatable,
+    podLogsDir,
+    podsDir,
+    clusterDomain: config.clusterDomain,
+    clusterDNS: config.clusterDNS,
+    resolvConf: config.resolvConf,
+    cgroupParent: (pod) => cgroups.parentFor(pod),
+    images: runtime.images,
+    volumes,
+    runtimeHandlers: { handlerOf: noRuntimeClasses },
+    files,
+    random: systemRandom,
+    events,
+  });
+  const ports: KubeletPorts = {
+    clock,
+    random: systemRandom,
+    files,
+    log,
+    events,
+    timeline,
+    metrics,
+    runtime: runtime.runtime,
+    runtimeName: runtime.version.runtimeName,
+    images: new ImageManager({
+      images: runtime.images,
+      keyring: emptyKeyring,
+      clock,
+      events,
+      metrics: noImageMetrics,
+      limits: {
+        serial: config.serializeImagePulls,
+        maxParallel: config.maxParallelImagePulls,
+        qps: config.registryPullQPS,
+        burst: config.registryBurst,
+      },
+      verifyCredentials: config.gates.enabled('KubeletEnsureSecretPulledImages'),
+    }),
+    specs,
+    hooks: new Hooks({ runtime: runtime.runtime, clock }),
+    cgroups,
+    volumes,
+    dirs: new PodDirectories({ files, log, podsDir, mountsBelow: async (path) => (await nodeMounts.below(path)).map((m) => m.mountPoint) }),
+    probes: new NoProbes(log),
+    backOffKey: backoffKey,
+    terminationMessage: (status) => terminationMessage(status, systemTailReader),
+  };
+  const options: KubeletOptions = {
+    nodeName: name,
+    hostIPs,
+    rootDir: flags.rootDir,
+    podLogsDir,
+    podLogDir: (pod: Pod) => podLogsDirectory(podLogsDir, pod.metadata),
+    // The links are for log collectors of the whole node: a node that keeps its pod logs elsewhere is not that.
+    containerLogsDir: podLogsDir === DEFAULT_POD_LOGS_DIR ? CONTAINER_LOGS_DIR : posix.join(posix.dirname(podLogsDir), 'containers'),
+    containerGc: {
+      minAgeMs: flags.minimumContainerTTLDurationMs,
+      maxPerContainer: flags.maximumDeadContainersPerContainer,
+      maxTotal: flags.maximumDeadContainers,
+    },
+    syncFrequencyMs: config.syncFrequencyMs,
+    maxContainerRestartPeriodMs: config.crashLoopBackOff.maxContainerRestartPeriodMs ?? 300_000,
+    startSlots: Math.max(2, Math.round((machine.cpu / 1000) * SLOTS_PER_CPU)),
+    useRuntimeEvents: true,
+    sources: podSources(config, name, log, events),
+  };
+  return { kubelet: createKubelet(options, ports), nodeName: name, machine, runtime };
+}
+
+function podSources(config: ResolvedConfig, name: string, log: Logger, events: LogEvents): PodSource[] {
+  const clock = systemClock;
+  const sources: PodSource[] = [];
+  if (config.staticPodPath !== '') {
+    const { staticPodPath: path, fileCheckFrequencyMs } = config;
+    log.info('Adding static pod path', { path });
+    sources.push(new ManifestDir({ path, nodeName: name, fileCheckFrequencyMs, clock, log, events }));
+  }
+  if (config.staticPodURL !== '') {
+    const { staticPodURL: url, staticPodURLHeader: header, httpCheckFrequencyMs } = config;
+    log.info('Adding pod URL', { URL: url });
+    sources.push(new ManifestUrl({ url, header, httpCheckFrequencyMs, nodeName: name, clock, log, events }));
+  }
+  return sources;
+}
+
+async function addresses(flags: KubeletFlags, hostname: string, log: Logger): Promise<string[]> {
+  const nodeIps = flags.nodeIP === '' ? [] : flags.nodeIP.split(',').map((ip) => ip.trim());
+  const found = await nodeAddresses({ nodeIps, hostname });
+  if (found.length === 0) log.warn('The node has no address: pods on the host network show none', { node: hostname });
+  return found;
+}
+
+/** Contract flags-config §3: failCgroupV1 and failSwapOn refuse the start. */
+function checkMachine(config: ResolvedConfig, machine: Machine, version: 1 | 2, log: Logger): void {
+  if (version === 1) {
+    if (config.failCgroupV1) {
+      throw new Error(
+        'kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release; ' +
+          'set failCgroupV1: false to run here all the same',
+      );
+    }
+    log.warn('cgroup v1 support is in maintenance mode, please migrate to cgroup v2');
+  }
+  if (config.failSwapOn && machine.swap > 0) {
+    throw new Error('running with swap on is not supported, please disable swap or set --fail-swap-on flag to false');
+  }
+}
+
+/** The runtime's own setting wins where it tells (contract: compat-matrix §2, RuntimeConfig). */
+async function cgroupDriver(runtime: ConnectedRuntime, config: ResolvedConfig, log: Logger): Promise<CgroupDriver> {
+  const configured: CgroupDriver = config.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs';
+  try {
+    const told = await runtime.runtime.runtimeConfig();
+    if (told === undefined) return configured;
+    if (told !== configured) log.info('Using cgroup driver setting received from the CRI runtime', { cgroupDriver: told });
+    return told;
+  } catch (err) {
+    if (!isCriError(err, 'Unimplemented')) throw err;
+    log.debug(2, 'CRI implementation should be updated to support RuntimeConfig. Falling back to using cgroupDriver from kubelet config.');
+    return configured;
+  }
+}
+
+function cgroupOptions(config: ResolvedConfig, driver: CgroupDriver, limits: PodCgroupsOptions['limits']): PodCgroupsOptions {
+  return {
+    cgroupDriver: driver,
+    cgroupRoot: config.cgroupRoot,
+    cgroupsPerQOS: config.cgroupsPerQOS,
+    podPidsLimit: config.podPidsLimit,
+    cpuCFSQuota: config.cpuCFSQuota,
+    cpuCFSQuotaPeriodUs: config.cpuCFSQuotaPeriodMs * 1000,
+    memoryQoS: config.gates.enabled('MemoryQoS'),
+    memoryReservationPolicy: config.memoryReservationPolicy,
+    ...(config.memoryThrottlingFactor === undefined ? {} : { memoryThrottlingFactor: config.memoryThrottlingFactor }),
+    limits,
+  };
+}
+
+function nodeSettings(config: ResolvedConfig, flags: KubeletFlags, machine: Machine, cgroupVersion: 1 | 2): NodeSettings {
+  return {
+    cgroupVersion,
+    memory: machine.memory,
+    swap: machine.swap,
+    hugepageSizes: machine.hugepages.map((h) => h.pageSize),
+    pageSize: 4096,
+    swapControllerAvailable: cgroupVersion === 2,
+    cpuCFSQuota: config.cpuCFSQuota,
+    cpuCFSQuotaPeriodUs: config.cpuCFSQuotaPeriodMs * 1000,
+    singleProcessOOMKill: config.singleProcessOOMKill ?? cgroupVersion === 1,
+    memoryQoS: config.gates.enabled('MemoryQoS'),
+    memoryReservationPolicy: config.memoryReservationPolicy,
+    ...(config.memoryThrottlingFactor === undefined ? {} : { memoryThrottlingFactor: config.memoryThrottlingFactor }),
+    swapBehavior: config.memorySwap.swapBehavior === 'LimitedSwap' ? 'LimitedSwap' : 'NoSwap',
+    extraMaskedPaths: machine.thermalThrottlePaths,
+    defaultPodSysctls: config.defaultPodSysctls,
+    containerStopSignals: config.gates.enabled('ContainerStopSignals'),
+    seccompDefault: config.seccompDefault || flags.seccompDefault,
+    seccompProfileRoot: posix.join(flags.rootDir, 'seccomp'),
+  };
+}
+
+/** RuntimeClasses live in the API server. */
+async function noRuntimeClasses(name: string | undefined): Promise<string> {
+  if (name === undefined || name === '') return '';
+  throw new Error(`runtimeClassName ${JSON.stringify(name)}: a node without an API server knows no RuntimeClass`);
+}

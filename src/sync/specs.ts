@@ -1,0 +1,167 @@
+import { posix } from 'node:path';
+import type { Container, Pod, ResourceList } from '../api/types.ts';
+import { containerLogsDirectory } from '../containers/log-paths.ts';
+import type { CriImages } from '../cri/ports.ts';
+import type { ContainerConfig, Mount } from '../cri/types.ts';
+import type { Files } from '../host/files.ts';
+import type { Random } from '../host/random.ts';
+import type { EventRecorder } from '../observe/events.ts';
+import { containerConfig } from './container-config.ts';
+import type { ContainerSpecInput, SpecBuilder } from './context.ts';
+import { type DnsConfig, type DnsSettings, parseResolvConf, podDns, ResolvConfError } from './dns.ts';
+import { containerEnvironment, type EnvObjects, type ResolvedEnv } from './environment.ts';
+import { SyncError } from './errors.ts';
+import { podEventObject } from './event-object.ts';
+import { podHostname } from './hostname.ts';
+import { hostNetworkHostsFile, managedHostsFile, needsHostsFile } from './hosts-file.ts';
+import type { NodeSettings } from './node-settings.ts';
+import { sandboxConfig } from './sandbox-config.ts';
+import { imageUser } from './security-context.ts';
+
+/** The mounts that a pod's volumes give to one container. Rejects with SyncError when one cannot be made. */
+export interface VolumeMounts {
+  mountsOf(pod: Pod, container: Container, env: readonly ResolvedEnv[]): Promise<Mount[]>;
+  /** Groups that the pod's volumes bring. */
+  groupsOf(pod: Pod): number[];
+}
+
+/** A RuntimeClass by its name. Rejects when there is none of that name. */
+export interface RuntimeHandlers {
+  handlerOf(runtimeClassName: string | undefined): Promise<string>;
+}
+
+export interface PodSpecsDeps {
+  node: NodeSettings;
+  nodeName: string;
+  hostIPs(): readonly string[];
+  allocatable(): ResourceList;
+  podLogsDir: string;
+  /** {root}/pods. */
+  podsDir: string;
+  clusterDomain: string;
+  clusterDNS: readonly string[];
+  /** The node's resolv.conf for pods; '' for none. */
+  resolvConf: string;
+  cgroupParent(pod: Pod): string;
+  images: Pick<CriImages, 'imageStatus'>;
+  volumes: VolumeMounts;
+  runtimeHandlers: RuntimeHandlers;
+  objects?: EnvObjects;
+  serviceEnv?(pod: Pod): Promise<ReadonlyMap<string, string>>;
+  files: Files;
+  random: Random;
+  events: EventRecorder;
+}
+
+const ETC_HOSTS = '/etc/hosts';
+/** Longest resolv.conf that is read. */
+const RESOLV_CONF_LIMIT = 10 * 1024 * 1024;
+
+/** Builds what the runtime is told about a pod, with the files on disk that go with it. */
+export class PodSpecs implements SpecBuilder {
+  readonly #deps: PodSpecsDeps;
+
+  constructor(deps: PodSpecsDeps) {
+    this.#deps = deps;
+  }
+
+  async sandbox(pod: Pod, attempt: number) {
+    const { node, podLogsDir, clusterDomain, cgroupParent, volumes, runtimeHandlers } = this.#deps;
+    const [dns, runtimeHandler] = await Promise.all([this.#dns(pod), runtimeHandlers.handlerOf(pod.spec.runtimeClassName)]);
+    const parent = cgroupParent(pod);
+    const config = sandboxConfig({
+      pod,
+      attempt,
+      cgroupParent: parent,
+      podLogsDir,
+      dns,
+      clusterDomain,
+      node,
+      volumeGroups: volumes.groupsOf(pod),
+    });
+    return { config, runtimeHandler };
+  }
+
+  async container({ pod, container, restartCount, imageRef, podIps, signal }: ContainerSpecInput): Promise<ContainerConfig> {
+    const { node, nodeName, allocatable, images, volumes, objects, serviceEnv } = this.#deps;
+    const addresses = pod.spec.hostNetwork === true ? [...this.#deps.hostIPs()] : podIps;
+    const [env, image] = await Promise.all([
+      containerEnvironment({
+        pod,
+        container,
+        podIps: addresses,
+        hostIps: this.#deps.hostIPs(),
+        nodeName,
+        allocatable: allocatable(),
+        objects,
+        ...(serviceEnv === undefined ? {} : { serviceEnv: await serviceEnv(pod) }),
+      }),
+      // Asked at every create: an image may have been replaced under its name (CVE-2019-11245).
+      images.imageStatus({ image: imageRef }, { signal }),
+    ]);
+    const mounts = await volumes.mountsOf(pod, container, env);
+    const own = await Promise.all([this.#hostsFile(pod, mounts, podIps), this.#terminationLog(pod, container)]);
+    return containerConfig({
+      pod,
+      container,
+      restartCount,
+      imageRef,
+      user: imageUser(image),
+      env,
+      mounts: [...mounts, ...own.filter((m) => m !== undefined)],
+      node,
+      allocatable: allocatable(),
+      volumeGroups: volumes.groupsOf(pod),
+    });
+  }
+
+  containerLogDir(pod: Pod, container: string): string {
+    return containerLogsDirectory(this.#deps.podLogsDir, pod.metadata, container);
+  }
+
+  async #dns(pod: Pod): Promise<DnsConfig> {
+    const { clusterDNS, clusterDomain, hostIPs, events } = this.#deps;
+    const settings: DnsSettings = { host: await this.#hostResolver(), nodeIPs: hostIPs(), clusterDNS, clusterDomain };
+    const dns = podDns(pod, settings);
+    for (const { on, reason, message } of dns.events) if (on === 'pod') events.event(podEventObject(pod), 'Warning', reason, message);
+    return dns.config;
+  }
+
+  async #hostResolver(): Promise<DnsConfig | undefined> {
+    const { resolvConf, files } = this.#deps;
+    if (resolvConf === '') return undefined;
+    try {
+      return parseResolvConf((await files.read(resolvConf, RESOLV_CONF_LIMIT)).toString());
+    } catch (err) {
+      const why = err instanceof ResolvConfError || err instanceof Error ? err.message : String(err);
+      throw new SyncError('ConfigPodSandboxError', `cannot use the node's resolvConf ${resolvConf}: ${why}`, { cause: err });
+    }
+  }
+
+  /** /etc/hosts, written anew at every start of a container: addresses may have changed. */
+  async #hostsFile(pod: Pod, mounts: readonly Mount[], podIps: readonly string[]): Promise<Mount | undefined> {
+    const { files, podsDir, clusterDomain } = this.#deps;
+    const paths = mounts.map((m) => m.containerPath);
+    if (!needsHostsFile(pod.spec, paths, podIps)) return undefined;
+    const { hostNetwork, hostAliases } = pod.spec;
+    const content =
+      hostNetwork === true
+        ? hostNetworkHostsFile(await files.read(ETC_HOSTS), hostAliases)
+        : managedHostsFile(podIps, podHostname(pod, clusterDomain), hostAliases);
+    const hostPath = posix.join(podsDir, pod.metadata.uid, 'etc-hosts');
+    await files.write(hostPath, content, 0o644);
+    return { containerPath: ETC_HOSTS, hostPath, readonly: false, selinuxRelabel: false, propagation: 'PRIVATE' };
+  }
+
+  /** An empty file of its own for every instance, where the container leaves its last words. */
+  async #terminationLog(pod: Pod, container: Container): Promise<Mount | undefined> {
+    const { files, podsDir, random } = this.#deps;
+    const containerPath = container.terminationMessagePath ?? '';
+    if (containerPath === '') return undefined;
+    const dir = posix.join(podsDir, pod.metadata.uid, 'containers', container.name);
+    await files.mkdir(dir, 0o750);
+    const hostPath = posix.join(dir, random.hex(4));
+    await files.write(hostPath, '', 0o666);
+    return { containerPath, hostPath, readonly: false, selinuxRelabel: false, propagation: 'PRIVATE' };
+  }
+}

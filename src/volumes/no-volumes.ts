@@ -1,0 +1,22 @@
+import type { Container, Pod } from '../api/types.ts';
+import type { Mount } from '../cri/types.ts';
+
+/** A node that can mount nothing yet: pods without volumes pass, others are told which of theirs is in the way. */
+export class NoVolumes {
+  async mount(pod: Pod): Promise<void> {
+    const volumes = pod.spec.volumes ?? [];
+    if (volumes.length === 0) return;
+    const list = volumes.map((v) => `${v.name} (${Object.keys(v).find((key) => key !== 'name') ?? 'no source'})`);
+    throw new Error(`Unable to attach or mount volumes: this agent has no volume plug-ins yet; unmounted volumes=[${list.join(' ')}]`);
+  }
+
+  async unmount(): Promise<void> {}
+
+  async mountsOf(_pod: Pod, _container: Container): Promise<Mount[]> {
+    return [];
+  }
+
+  groupsOf(): number[] {
+    return [];
+  }
+}
