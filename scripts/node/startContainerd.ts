@@ -187,7 +187,7 @@ class ContainerdRun implements PrivateContainerd {
     this.cgroupRoot = record.cgroupRoot;
     this.subnet = record.subnet;
     this.bridge = record.bridge;
-    this.version = version.replace(/^v/, '').replace(/~.*/, '');
+    this.version = version.replace(/^v/, '').replace(/[~+].*/, '');
     this.restrictOomScoreAdj = restrictOomScoreAdj;
   }
 

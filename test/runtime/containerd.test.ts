@@ -4,18 +4,16 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'node:test';
-import { cgroupFolders } from '../../scripts/node/cgroups.ts';
 import { cleanUpStaleRuns } from '../../scripts/node/cleanUpRun.ts';
 import { criReady } from '../../scripts/node/criReady.ts';
-import { mountsBelow } from '../../scripts/node/mounts.ts';
-import { mustRun, run } from '../../scripts/node/run.ts';
-import { RUNS_DIR } from '../../scripts/node/runRecord.ts';
+import { mustRun } from '../../scripts/node/run.ts';
 import { connectRuntime } from '../../src/cri/connect.ts';
 import { noRuntimeMetrics } from '../../src/cri/instrumentation.ts';
 import type { PodSandboxConfig } from '../../src/cri/types.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { silentLogger } from '../../src/observe/log.ts';
 import { BUSYBOX_IMAGE, PAUSE_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+import { traces } from '../support/traces.ts';
 
 /** Runs a pod with a process that ignores SIGTERM, on a host port and in the host's PID namespace: hard to remove. */
 async function runStubbornPod(containerd: Pick<PrivateContainerd, 'endpoint' | 'cgroupRoot' | 'dir'>, hostPort: number): Promise<void> {
@@ -60,19 +58,6 @@ async function runStubbornPod(containerd: Pick<PrivateContainerd, 'endpoint' | '
   } finally {
     connected.close();
   }
-}
-
-async function traces(run: { index: number; bridge: string; cgroupRoot: string; dir: string }): Promise<string[]> {
-  const found = [...(await mountsBelow([join(RUNS_DIR, String(run.index)), run.dir])), ...(await cgroupFolders(run.cgroupRoot))];
-  if ((await runCode('ip', ['link', 'show', run.bridge])) === 0) found.push(run.bridge);
-  for (const line of (await mustRun('iptables-save', [])).split('\n')) if (line.includes(`\\"${run.bridge}\\"`)) found.push(line);
-  for (const path of [join(RUNS_DIR, String(run.index)), run.dir]) if (existsSync(path)) found.push(path);
-  for (const line of (await mustRun('ps', ['-eo', 'args'])).split('\n')) if (line.includes(`${RUNS_DIR}/${run.index}/`)) found.push(line);
-  return found;
-}
-
-async function runCode(command: string, args: string[]): Promise<number | null> {
-  return (await run(command, args)).code;
 }
 
 test('a private containerd knows its images, survives a kill with its containers running, and leaves nothing', async () => {
