@@ -32,7 +32,9 @@ export class PodCleanup {
     const observed = await observer.observe(uid);
     const alive = observed.containers.find((c) => c.state === 'running' || c.state === 'unknown');
     if (alive !== undefined) throw new Error(`container ${alive.name} still runs`);
-    await Promise.all(observed.containers.map((c) => remover.remove(c.id)));
+    // All must be over before a retry may begin: a failure does not end the other calls.
+    const removals = await Promise.allSettled(observed.containers.map((c) => remover.remove(c.id)));
+    for (const r of removals) if (r.status === 'rejected') throw r.reason;
     for (const sandbox of observed.sandboxes) {
       if (sandbox.state === 'ready') await gone(runtime.stopPodSandbox(sandbox.id));
       await gone(runtime.removePodSandbox(sandbox.id));

@@ -78,6 +78,8 @@ class PodSync {
   readonly #memory: LaneMemory;
   readonly #signal: AbortSignal;
   readonly #sandboxes = new Map<number, ReturnType<SyncDeps['specs']['sandbox']>>();
+  /** Containers that do not run for a reason that the status knows. */
+  #explained: ReadonlySet<string> = new Set();
   #slot: Slot | undefined;
   #prepared = false;
 
@@ -99,7 +101,7 @@ class PodSync {
     const pod = this.#pod;
     const [first, initial] = await this.#look();
     let observed = first;
-    if (isTerminal(initial)) return { kind: 'advance' };
+    if (initial !== undefined && isTerminal(initial)) return { kind: 'advance' };
 
     const noNetwork = pod.spec.hostNetwork === true ? undefined : deps.network.notReady();
     if (noNetwork !== undefined) {
@@ -114,10 +116,10 @@ class PodSync {
       waits = next.waits;
       if (next.actions.length === 0) break;
       failures = await this.#stage(observed, next.actions);
-      let status: PodStatus;
+      let status: PodStatus | undefined;
       this.#note(failures, waits);
       [observed, status] = await this.#look();
-      if (isTerminal(status)) return { kind: 'advance' };
+      if (status !== undefined && isTerminal(status)) return { kind: 'advance' };
       if (failures.size > 0) break;
     }
     this.#note(failures, waits);
@@ -128,11 +130,15 @@ class PodSync {
     return this.#outcome(failures, waits);
   }
 
-  /** Looks at the runtime and publishes what it shows. */
-  async #look(): Promise<[ObservedPod, PodStatus]> {
+  /**
+   * Looks at the runtime and publishes what it shows. Nothing is published while a container is between its kill and its
+   * new start: once shown as ended for good it could not be shown as running again, and a pod of such containers would be over.
+   */
+  async #look(): Promise<[ObservedPod, PodStatus | undefined]> {
     const { observer, cache, publisher } = this.#deps;
     const observed = await observer.observe(this.#state.uid, this.#signal);
     cache.put(observed);
+    if ([...this.#memory.mustStart].some((name) => !this.#explained.has(name))) return [observed, undefined];
     return [observed, publisher.publish(this.#pod, observed, { terminal: false, override: this.#state.status })];
   }
 
@@ -239,6 +245,7 @@ class PodSync {
       const message = `back-off ${formatDurationMs(wait.delayMs)} restarting failed container=${wait.name} pod=${formatPod(this.#pod)}`;
       reasons.set(wait.name, { reason: 'CrashLoopBackOff', message });
     }
+    this.#explained = new Set(reasons.keys());
     this.#deps.publisher.noteFailures(this.#state.uid, reasons);
   }
 
