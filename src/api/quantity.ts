@@ -250,6 +250,8 @@ export class Quantity {
 }
 
 function canonicalBinary(integer: bigint): string {
+  // The least 64-bit number has no positive twin, and the real one leaves it unreduced.
+  if (integer === MIN_INT64) return integer.toString();
   let power = 0;
   while (power < BINARY_SUFFIXES.length - 1 && integer % 1024n === 0n) {
     integer /= 1024n;

@@ -40,13 +40,20 @@ function scaledByRule(q: Quantity, scale: number, want: unknown, reasons: Set<st
   return ours;
 }
 
+/** What is left of a canonical text when its suffix is lost, as the real one prints it beyond the greatest suffix. */
+function withoutScale(text: string): string | undefined {
+  const [, number = '', suffix = ''] = /^(-?[0-9]+)(E|Ei)$/.exec(text) ?? [];
+  if (suffix === '') return undefined;
+  const base = suffix === 'E' ? 1000n : 1024n;
+  let rest = BigInt(number);
+  if (rest % base !== 0n) return undefined;
+  while (rest % base === 0n) rest /= base;
+  return rest.toString();
+}
+
 function textByRule(q: Quantity, want: unknown, reasons: Set<string>): unknown {
   const ours = q.toString();
-  const isAbove = /[0-9](?:E|Ei)$/.test(ours);
-  if (typeof want !== 'string' || want === ours || !isAbove || !/^-?[0-9]+$/.test(want)) return ours;
-  // The digits agree, the scale is lost.
-  const digits = (text: string): string => text.replace(/[A-Za-z]+$/, '').replace(/0+$/, '');
-  if (ours.endsWith('E') && digits(ours) !== digits(want)) return ours;
+  if (want === ours || withoutScale(ours) !== want) return ours;
   reasons.add(BEYOND_EXA);
   return want;
 }
