@@ -203,12 +203,12 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       const wasReady = store.ready;
       const { added, updated, removed } = store.applySet(source, set.pods);
       for (const pod of removed) {
-        log.info('SyncLoop REMOVE', { source, pods: [`${pod.metadata.namespace}/${pod.metadata.name}`] });
+        log.debug(2, 'SyncLoop REMOVE', { source, pods: [`${pod.metadata.namespace}/${pod.metadata.name}`] });
         dispatcher.submit(podUid(pod.metadata.uid), { kills: [{ cause: 'removed' }] });
       }
       for (const pod of [...added, ...updated]) {
         timeline.note(pod.metadata.uid, 'seen', source);
-        log.info(added.includes(pod) ? 'SyncLoop ADD' : 'SyncLoop UPDATE', {
+        log.debug(2, added.includes(pod) ? 'SyncLoop ADD' : 'SyncLoop UPDATE', {
           source,
           pods: [`${pod.metadata.namespace}/${pod.metadata.name}`],
         });

@@ -8,8 +8,7 @@ export interface HealthCheck {
 }
 
 /**
- * `/healthz` and `/healthz/{check}` with `verbose` and `exclude` (contract: http-api §9). Undefined for other paths.
- * `only` limits which single checks have a path of their own (the 10248 port has just `ping`).
+ * `/healthz` and `/healthz/{check}` with `verbose` and `exclude` (contract: http-api §9).
  */
 export function healthzHandler(checks: readonly HealthCheck[], failed: (name: string, reason: string) => void): Handler {
   return (_req, res, url) => {
