@@ -83,7 +83,7 @@ class Decoder {
         this.unknown.push({ path: childPath, at: keyAt });
         continue;
       }
-      this.places.set(childPath, value.at);
+      if (!(child instanceof Map)) this.places.set(childPath, value.at);
       const decoded = child instanceof Map ? this.#subBranch(value, child, childPath) : this.#field(value, child);
       if (decoded !== refused && decoded !== undefined) object[key] = decoded;
     }

@@ -90,6 +90,13 @@ export class ConfigBuilder {
     this.#fill();
   }
 
+  /** Merges one drop-in, wherever it lies. */
+  async dropInFile(path: string): Promise<void> {
+    this.config = toJsonForm(this.config);
+    await this.#dropIn(path);
+    this.#fill();
+  }
+
   async #dropIn(path: string): Promise<void> {
     const read = await readConfigFile(this.#io, resolve(this.#io.cwd, path), path, true);
     this.#take(read);
