@@ -125,6 +125,29 @@ test('messages over 4 MiB pass, over 16 MiB are ResourceExhausted, and the conne
   connected.close();
 });
 
+test('an answer that is no message of ours is Internal, and the connection survives', async () => {
+  const garbage = [Buffer.from('ffffffffffffffffffff', 'hex'), Buffer.from([0x0a, 0x7f, 0x01]), Buffer.alloc(300, 0x0b)];
+  await using server = await CriServer.start();
+  const connected = await connect(server);
+  for (const bytes of garbage) {
+    server.handlers.set('ListContainers', () => bytes);
+    assert.equal((await failureOf(connected.runtime.listContainers())).code, 'Internal');
+  }
+  // Fields that we do not know are skipped: number 100, a varint, before an empty list.
+  server.handlers.set('ListContainers', () => Buffer.from([0xa0, 0x06, 0x01]));
+  assert.deepEqual(await connected.runtime.listContainers(), []);
+  connected.close();
+});
+
+test('a socket file with nobody behind it is Unavailable at once', async () => {
+  await using server = await CriServer.start();
+  const connected = await connect(server);
+  await server.abandon();
+  const err = await failureOf(connected.runtime.version());
+  assert.equal(err.code, 'Unavailable');
+  connected.close();
+});
+
 test('a killed runtime fails the call under way and those after it; the same client works after its return', async () => {
   let arrived: () => void = () => {};
   const called = new Promise<void>((resolve) => {

@@ -6,6 +6,7 @@ import { CriError } from '../cri/errors.ts';
 import type { AuthConfig, Image, ImageSpec, PodSandboxConfig } from '../cri/types.ts';
 import { type ImageError, isImageError } from './image-error.ts';
 import { ImageManager, type ImageManagerDeps } from './image-manager.ts';
+import { imageSizeBucket } from './image-metrics.ts';
 import { emptyKeyring } from './keyring.ts';
 
 const sandboxConfig: PodSandboxConfig = {
@@ -414,4 +415,14 @@ test('an abort during the pull reaches the runtime and costs no back-off', async
   assert.deepEqual(world.events, ['spec.containers{c} Normal Pulling Pulling image "app:1"']);
   world.pull = async () => 'ref';
   assert.deepEqual(await manager.ensureImage(request('app:1', 'Always')), { imageRef: 'ref' });
+});
+
+test('size labels: a bound belongs to the smaller class', () => {
+  const mebibyte = 1024 * 1024;
+  assert.equal(imageSizeBucket(0), 'N/A');
+  assert.equal(imageSizeBucket(1), '0-10MB');
+  assert.equal(imageSizeBucket(10 * mebibyte), '0-10MB');
+  assert.equal(imageSizeBucket(10 * mebibyte + 1), '10MB-100MB');
+  assert.equal(imageSizeBucket(1024 * mebibyte), '500MB-1GB');
+  assert.equal(imageSizeBucket(100 * 1024 * mebibyte + 1), 'GT100GB');
 });

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -10,6 +11,7 @@ import {
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import type { ServiceDefinition } from '@grpc/proto-loader';
 import { loadCriProtocol } from '../../src/cri/protocol.ts';
 
 /** A request as the server decoded it: every field present, enums as numbers, int64 as {low, high}. */
@@ -25,8 +27,12 @@ export interface CallSide {
   send(message: Wire): void;
 }
 
-/** Answers one RPC: the response, or a thrown `GrpcFailure`. A streaming handler sends and returns nothing. */
-export type Handler = (request: Wire, side: CallSide) => Wire | undefined | Promise<Wire | undefined>;
+/**
+ * Answers one RPC: the response (a Buffer goes out as it is, valid or not), or a thrown `GrpcFailure`. A streaming
+ * handler sends and returns nothing.
+ */
+export type Handler = (request: Wire, side: CallSide) => Answer | Promise<Answer>;
+type Answer = Wire | Buffer | undefined;
 
 /** A gRPC status that a handler fails with. */
 export class GrpcFailure extends Error {
@@ -66,9 +72,9 @@ export class CriServer implements AsyncDisposable {
       for (const [name, method] of Object.entries(service)) {
         implementation[name] = method.responseStream
           ? (call: ServerWritableStream<Wire, Wire>) => void this.#streaming(name, call)
-          : (call: ServerUnaryCall<Wire, Wire>, callback: sendUnaryData<Wire>) => void this.#unary(name, call, callback);
+          : (call: ServerUnaryCall<Wire, object>, callback: sendUnaryData<object>) => void this.#unary(name, call, callback);
       }
-      server.addService(service, implementation);
+      server.addService(withRawAnswers(service), implementation);
     }
     this.#server = server;
     await new Promise<void>((resolve, reject) => {
@@ -82,6 +88,15 @@ export class CriServer implements AsyncDisposable {
     rmSync(this.path, { force: true });
   }
 
+  /** Leaves the socket's file behind with nobody listening, as a crash does. */
+  async abandon(): Promise<void> {
+    this.kill();
+    const leftover = createServer();
+    await new Promise<void>((resolve) => leftover.listen(`${this.path}.tmp`, resolve));
+    renameSync(`${this.path}.tmp`, this.path);
+    await new Promise<void>((resolve) => leftover.close(() => resolve()));
+  }
+
   /** Says goodbye (GOAWAY) and waits for the calls under way. */
   async drain(): Promise<void> {
     await new Promise<void>((resolve) => this.#server?.tryShutdown(() => resolve()));
@@ -93,7 +108,7 @@ export class CriServer implements AsyncDisposable {
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
-  async #unary(name: string, call: ServerUnaryCall<Wire, Wire>, callback: sendUnaryData<Wire>): Promise<void> {
+  async #unary(name: string, call: ServerUnaryCall<Wire, object>, callback: sendUnaryData<object>): Promise<void> {
     try {
       callback(null, (await this.#handler(name)(call.request, sideOf(call))) ?? {});
     } catch (err) {
@@ -117,7 +132,16 @@ export class CriServer implements AsyncDisposable {
   }
 }
 
-function sideOf(call: ServerUnaryCall<Wire, Wire> | ServerWritableStream<Wire, Wire>): CallSide {
+/** The service with a serializer that lets a Buffer through untouched. */
+function withRawAnswers(service: ServiceDefinition): ServiceDefinition {
+  const raw = Object.entries(service).map(([name, method]) => {
+    const responseSerialize = (value: object) => (Buffer.isBuffer(value) ? value : method.responseSerialize(value));
+    return [name, { ...method, responseSerialize }];
+  });
+  return Object.fromEntries(raw) as ServiceDefinition;
+}
+
+function sideOf(call: ServerUnaryCall<Wire, object> | ServerWritableStream<Wire, Wire>): CallSide {
   const gone = new AbortController();
   call.on('cancelled', () => gone.abort());
   const deadline = call.getDeadline();
