@@ -283,9 +283,9 @@ export class PodCgroups {
   #warn(refusals: readonly CgroupRefusal[], whose: string): void {
     for (const { path, file, value, code, message } of refusals) {
       const kind = `${whose} ${file} ${code}`;
-      const values = { path, file, value, err: message };
+      const values = { group: whose, path, file, value, err: message };
       if (this.#warned.has(kind)) this.#deps.log.debug(4, 'The kernel refuses a control group setting', values);
-      else this.#deps.log.warn(`The kernel refuses a control group setting of ${whose}; going on without it`, values);
+      else this.#deps.log.warn('The kernel refuses a control group setting; going on without it', values);
       this.#warned.add(kind);
     }
   }
