@@ -99,9 +99,8 @@ class PodSync {
   async run(): Promise<StepResult> {
     const deps = this.#deps;
     const pod = this.#pod;
-    const [first, initial] = await this.#look();
-    let observed = first;
-    if (initial !== undefined && isTerminal(initial)) return { kind: 'advance' };
+    let [observed, status] = await this.#look();
+    if (isTerminal(status)) return { kind: 'advance' };
 
     const noNetwork = pod.spec.hostNetwork === true ? undefined : deps.network.notReady();
     if (noNetwork !== undefined) {
@@ -116,16 +115,20 @@ class PodSync {
       waits = next.waits;
       if (next.actions.length === 0) break;
       failures = await this.#stage(observed, next.actions);
-      let status: PodStatus | undefined;
       this.#note(failures, waits);
       [observed, status] = await this.#look();
-      if (status !== undefined && isTerminal(status)) return { kind: 'advance' };
-      if (failures.size > 0) break;
+      if (isTerminal(status)) return { kind: 'advance' };
+      // What was killed to start again is started although another container failed.
+      const killed = next.actions.some((a) => a.type === 'KillContainer' && a.thenStart && !failures.has(a.name));
+      if (failures.size > 0 && !killed) break;
     }
     this.#note(failures, waits);
     this.#tellBackOff(waits);
     // A back-off that the last look did not know of yet must be seen in the status at once.
-    if (failures.size > 0 || waits.length > 0) deps.publisher.publish(pod, observed, { terminal: false, override: this.#state.status });
+    if (status === undefined || failures.size > 0 || waits.length > 0) {
+      status = this.#publish(observed);
+      if (failures.size === 0 && isTerminal(status)) return { kind: 'advance' };
+    }
     deps.probes.add(pod);
     return this.#outcome(failures, waits);
   }
@@ -135,11 +138,15 @@ class PodSync {
    * new start: once shown as ended for good it could not be shown as running again, and a pod of such containers would be over.
    */
   async #look(): Promise<[ObservedPod, PodStatus | undefined]> {
-    const { observer, cache, publisher } = this.#deps;
+    const { observer, cache } = this.#deps;
     const observed = await observer.observe(this.#state.uid, this.#signal);
     cache.put(observed);
     if ([...this.#memory.mustStart].some((name) => !this.#explained.has(name))) return [observed, undefined];
-    return [observed, publisher.publish(this.#pod, observed, { terminal: false, override: this.#state.status })];
+    return [observed, this.#publish(observed)];
+  }
+
+  #publish(observed: ObservedPod): PodStatus {
+    return this.#deps.publisher.publish(this.#pod, observed, { terminal: false, override: this.#state.status });
   }
 
   #plan(observed: ObservedPod): Plan {
@@ -284,4 +291,4 @@ class PodSync {
 
 const noSlot = { whileSlow: <T>(work: Promise<T>) => work };
 
-const isTerminal = (status: PodStatus) => status.phase === 'Failed' || status.phase === 'Succeeded';
+const isTerminal = (status: PodStatus | undefined) => status?.phase === 'Failed' || status?.phase === 'Succeeded';
