@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { CriServer, versionAnswer } from '../../test/support/criServer.ts';
 import { systemClock } from '../host/clock.ts';
@@ -50,6 +54,18 @@ test('nothing behind the socket fails at once and names the endpoint', async () 
   const started = systemClock.monotonic();
   await assert.rejects(connectRuntime(options('unix:///nonexistent/cri.sock')), /unix:\/\/\/nonexistent\/cri\.sock.*ENOENT/);
   assert.ok(systemClock.monotonic() - started < 2_000);
+});
+
+test('a listener that never speaks ends in the time-out', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'kts-mute-'));
+  const path = join(dir, 's');
+  const sockets = new Set<Socket>();
+  const mute = createServer((socket) => void sockets.add(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => mute.listen(path, resolve));
+  await assert.rejects(connectRuntime(options(`unix://${path}`, { timeoutMs: 200 })), /context deadline exceeded/);
+  for (const socket of sockets) socket.destroy();
+  await new Promise<void>((resolve) => mute.close(() => resolve()));
+  rmSync(dir, { recursive: true, force: true });
 });
 
 test('a server that only knows other services is no CRI v1', async () => {

@@ -65,7 +65,7 @@ export class RuntimeConnection {
         if (onAbort) signal?.removeEventListener('abort', onAbort);
         done(err !== null);
         if (err === null) resolve(response as Response);
-        else reject(signal?.aborted ? abortError(name, signal) : toCriError(err, name, timeoutMs > 0));
+        else reject(signal?.aborted ? abortError(name, signal) : toCriError(err, name));
       };
       let sent: ClientUnaryCall;
       try {
@@ -115,7 +115,7 @@ export class RuntimeConnection {
       for await (const message of sent) yield message as Response;
       failed = false;
     } catch (err) {
-      throw signal?.aborted ? abortError(name, signal) : toCriError(err, name, timeoutMs > 0);
+      throw signal?.aborted ? abortError(name, signal) : toCriError(err, name);
     } finally {
       signal?.removeEventListener('abort', onAbort);
       // A late error event of a cancelled stream has no reader any more.

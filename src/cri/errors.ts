@@ -60,22 +60,22 @@ export function criErrorCode(grpcCode: number): CriErrorCode {
   return codesByNumber[grpcCode] ?? 'Unknown';
 }
 
-/** The texts every user of Kubernetes knows, instead of the library's own (which name timers and addresses). */
-const localTexts: Partial<Record<CriErrorCode, string>> = {
-  DeadlineExceeded: 'context deadline exceeded',
-  Canceled: 'context canceled',
-};
-
 /**
- * A CriError from whatever a gRPC call failed with. `local` tells that the deadline or the abort was ours, so that the
- * library's text is replaced.
+ * What the library says when a deadline passed or a call was given up on our side, and the text that every user of
+ * Kubernetes knows instead (the library's names timers and addresses). A runtime's own text is kept.
  */
-export function toCriError(err: unknown, operation: string, local = false): CriError {
+const localTexts: readonly (readonly [prefix: string, text: string])[] = [
+  ['Deadline exceeded after ', 'context deadline exceeded'],
+  ['Cancelled on client', 'context canceled'],
+];
+
+/** A CriError from whatever a gRPC call failed with. */
+export function toCriError(err: unknown, operation: string): CriError {
   if (err instanceof CriError) return err;
   if (err instanceof Error && 'code' in err && typeof err.code === 'number') {
-    const code = criErrorCode(err.code);
     const details = 'details' in err && typeof err.details === 'string' ? err.details : err.message;
-    return new CriError(code, operation, (local ? localTexts[code] : undefined) ?? details, err);
+    const text = localTexts.find(([prefix]) => details.startsWith(prefix))?.[1] ?? details.replace(/\. Resolution note: $/, '');
+    return new CriError(criErrorCode(err.code), operation, text, err);
   }
   return new CriError('Internal', operation, err instanceof Error ? err.message : String(err), err);
 }
