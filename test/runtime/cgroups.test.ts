@@ -8,6 +8,7 @@ import type { Pod, ResourceRequirements } from '../../src/api/types.ts';
 import { CgroupError } from '../../src/host/cgroups/cgroup-fs.ts';
 import { type CgroupLayout, detectLayout } from '../../src/host/cgroups/layout.ts';
 import { type NodeCgroupFs, openCgroupFs } from '../../src/host/cgroups/node-cgroup-fs.ts';
+import { isSwapAccounted } from '../../src/host/cgroups/swap.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { readMachine } from '../../src/host/machine.ts';
 import { readMounts } from '../../src/host/mounts.ts';
@@ -174,6 +175,13 @@ describe('control groups on the real kernel', () => {
       refusals.map(({ code }) => code),
       ['EINVAL'],
     );
+  });
+
+  it('knows whether swap is accounted', async () => {
+    const file = layout.version === 1 ? 'memory.memsw.limit_in_bytes' : 'memory.swap.max';
+    const memory = directories(`${root}/kubepods`).find((directory) => layout.version === 2 || directory.includes('memory'));
+    const there = await isThere(join(memory ?? '', file));
+    assert.equal(await isSwapAccounted(fs, `${root}/kubepods`), there);
   });
 
   it('never touches a group outside its scope', async () => {
