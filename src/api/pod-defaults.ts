@@ -1,3 +1,4 @@
+import { defaultPullPolicy } from './image-name.ts';
 import type { Pod } from './types.ts';
 
 type Fields = Record<string, unknown>;
@@ -178,21 +179,4 @@ function defaultStatus(status: Fields): void {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-const Separator = '(?:[._]|__|-+)';
-const PathPart = `[a-z0-9]+(?:${Separator}[a-z0-9]+)*`;
-const HostPart = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
-const Host = `(?:${HostPart}(?:\\.${HostPart})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
-const ImageName = new RegExp(
-  `^(?:(?:${Host})/)?${PathPart}(?:/${PathPart})*(?::(?<tag>\\w[\\w.-]{0,127}))?(?<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$`,
-);
-
-/** Always for the tag `latest` and for no tag and no digest; else, also for a name that is none, IfNotPresent. */
-export function defaultPullPolicy(image: string): 'Always' | 'IfNotPresent' {
-  if (image.length > 1024 || /^[a-f0-9]{64}$/.test(image)) return 'IfNotPresent';
-  const groups = ImageName.exec(image)?.groups;
-  if (!groups) return 'IfNotPresent';
-  const isLatest = groups['tag'] === 'latest' || (groups['tag'] === undefined && groups['digest'] === undefined);
-  return isLatest ? 'Always' : 'IfNotPresent';
 }

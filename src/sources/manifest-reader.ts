@@ -47,7 +47,8 @@ export class ManifestReader {
 
   async #inThread(job: ParseJob): Promise<Manifest> {
     this.#idle?.cancel();
-    const worker = (this.#worker ??= startWorker());
+    this.#worker ??= startWorker();
+    const worker = this.#worker;
     const { promise, resolve } = Promise.withResolvers<Manifest>();
     const fail = (code: ManifestErrorCode, problem: string) =>
       resolve({ pods: [], faults: [{ code, file: job.origin.location, problem }] });
