@@ -78,6 +78,7 @@ export class ContainerCalls extends SandboxCalls {
       c.busy = 'starting';
       try {
         await ctx.spend(0.9);
+        this.machine.starting(c);
         if (s.state !== 'ready') {
           this.machine.failStart(c, `sandbox container "${s.id}" is not running`);
           throw unknown(op, `sandbox container "${s.id}" is not running`);
@@ -143,7 +144,8 @@ export class ContainerCalls extends SandboxCalls {
   }
 
   listContainers(filter?: t.ContainerFilter, opts?: t.CallOptions): Promise<t.Container[]> {
-    return this.wire.simple('ListContainers', {}, opts, () =>
+    const podUid = filter?.labelSelector?.['io.kubernetes.pod.uid'];
+    return this.wire.simple('ListContainers', podUid === undefined ? {} : { podUid }, opts, () =>
       [...this.machine.containers.values()].map(containerOf).filter((c) => matchesContainer(c, filter)),
     );
   }

@@ -72,6 +72,7 @@ export interface Happening {
   at: number;
   kind:
     | 'container-created'
+    | 'container-starting'
     | 'container-started'
     | 'container-exited'
     | 'container-removed'
@@ -106,7 +107,7 @@ export class Journal {
     const call: Call = { n: this.calls.length, op, start, ...target };
     this.calls.push(call);
     for (const listener of this.#listeners) listener(call);
-    if (mutating.has(op) || (op === 'ListPodSandbox' && target.podUid !== undefined)) {
+    if (mutating.has(op) || isLook(call)) {
       for (const other of this.#open) {
         if (clash(call, other)) {
           this.violations.push(
@@ -124,6 +125,9 @@ export class Journal {
     call.outcome = outcome;
     if (message !== undefined) call.message = message;
     this.#open.delete(call);
+    // A look of which one half failed is over for its caller, although the other half may still be under way.
+    if (outcome !== 'ok' && isLook(call))
+      for (const other of this.#open) if (isLook(other) && other.podUid === call.podUid) this.#open.delete(other);
   }
 
   /** Forgets calls under way: their client died. */
@@ -167,6 +171,11 @@ export class Journal {
       .map(([at, , text]) => `${at.toFixed(1).padStart(10)} ${text}`)
       .join('\n');
   }
+}
+
+/** One of the two lists with which an agent begins to look at one pod. */
+function isLook(call: Call): boolean {
+  return (call.op === 'ListPodSandbox' || call.op === 'ListContainers') && call.podUid !== undefined;
 }
 
 export function describe(call: Call): string {

@@ -144,6 +144,11 @@ export class SimMachine {
     return record;
   }
 
+  /** The runtime opens the container's log and begins to start it. */
+  starting(c: ContainerRecord): void {
+    this.#happen('container-starting', c.sandbox, c);
+  }
+
   /** The process begins to run. */
   begin(c: ContainerRecord): void {
     for (const other of this.containers.values()) {

@@ -44,7 +44,13 @@ export class SandboxCalls extends RuntimeBase {
       const s = this.sandbox(op, id);
       s.stopAsked = true;
       for (const c of this.machine.containersOf(s)) this.machine.kill(c);
-      await ctx.spend(0.6);
+      try {
+        await ctx.spend(0.6);
+      } catch (err) {
+        // Broken off before anything happened to it.
+        s.stopAsked = false;
+        throw err;
+      }
       this.machine.endSandbox(s, 'stopped');
       await ctx.spend(0.4);
     });

@@ -35,6 +35,7 @@ export class Transport {
   #random: SimRandom;
   #up = true;
   #flights = new Set<Flight>();
+  #hung = new Set<() => void>();
 
   constructor(clock: Clock, random: SimRandom, journal: Journal, latency: Latency) {
     this.#clock = clock;
@@ -59,6 +60,11 @@ export class Transport {
       flight.crashed = true;
       flight.abort(new CriError('Unavailable', flight.op, 'error reading from server: EOF'));
     }
+  }
+
+  /** Calls that hang by a fault fail now. */
+  releaseHung(): void {
+    for (const release of [...this.#hung]) release();
   }
 
   /** The client's process ends: the server sees its calls cancelled. */
@@ -165,8 +171,14 @@ export class Transport {
       throw new CriError(effect.code, op, effect.message);
     }
     return new Promise<never>((_, reject) => {
-      ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason as Error), { once: true });
-      if (ctx.signal.aborted) reject(ctx.signal.reason as Error);
+      const end = (err: Error) => {
+        this.#hung.delete(release);
+        reject(err);
+      };
+      const release = () => end(new CriError('Unavailable', op, 'the call hung'));
+      this.#hung.add(release);
+      ctx.signal.addEventListener('abort', () => end(ctx.signal.reason as Error), { once: true });
+      if (ctx.signal.aborted) end(ctx.signal.reason as Error);
     });
   }
 }

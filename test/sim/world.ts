@@ -69,7 +69,7 @@ export class World {
       ...(options.latency ? { latency: options.latency } : {}),
     });
     this.runtime.machine.onHappening((h) => {
-      if (h.kind !== 'container-started' || h.containerId === undefined) return;
+      if (h.kind !== 'container-starting' || h.containerId === undefined) return;
       const c = this.runtime.machine.containers.get(h.containerId);
       const dir = c?.sandbox.config.logDirectory;
       if (c?.config.logPath === undefined || dir === undefined) return;
