@@ -102,7 +102,7 @@ describe('runAsNonRoot', () => {
 describe('imageUser', () => {
   it('is root when the image names none', () => {
     assert.deepEqual(imageUser({ username: '' }), { uid: 0 });
-    assert.deepEqual(imageUser(undefined), { uid: 0 });
+    assert.throws(() => imageUser(undefined), /no longer on the node/);
     assert.deepEqual(imageUser({ uid: 0, username: 'x' }), { uid: 0 });
     assert.deepEqual(imageUser({ username: 'x' }), { username: 'x' });
   });

@@ -34,10 +34,14 @@ export interface ImageUser {
   username?: string;
 }
 
-/** What the image says of its user, with root filled in when it says nothing. */
+/**
+ * What the image says of its user, with root filled in when it says nothing. Throws for an image that is gone: its
+ * container must not become root for that.
+ */
 export function imageUser(image: { uid?: number; username: string } | undefined): ImageUser {
-  if (image?.uid !== undefined) return { uid: image.uid };
-  return image !== undefined && image.username !== '' ? { username: image.username } : { uid: 0 };
+  if (image === undefined) throw new Error('the image is no longer on the node, so its user is not known');
+  if (image.uid !== undefined) return { uid: image.uid };
+  return image.username === '' ? { uid: 0 } : { username: image.username };
 }
 
 /** The security settings that hold for a container: its own fields over the pod's. */
