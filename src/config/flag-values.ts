@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { formatDuration, parseDuration } from '../api/duration.ts';
+import { labelValueFaults, qualifiedNameFaults } from '../api/names.ts';
 import { Quantity } from '../api/quantity.ts';
 import type { Field } from './fields.ts';
 import { cloneJson, isObject, type JsonObject, newObject } from './json-object.ts';
-import { labelValueFaults, qualifiedNameFaults } from './names.ts';
 
 /** A flag's text that cannot be read. The message is the rule. */
 export class FlagValueError extends Error {

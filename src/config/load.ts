@@ -65,6 +65,7 @@ export class ConfigBuilder {
   /** `mainFile` with the file read. `file` is absolute, `shown` is how messages name it. */
   main(read: ReadConfig, file: string, shown: string): void {
     this.#take(read);
+    this.origins.mainFile = shown;
     this.config = cloneJson(read.decoded?.value ?? newObject());
     this.#setOrigins(read, 'file', shown);
     this.#fill();

@@ -1,4 +1,4 @@
-import { labelValueFaults, qualifiedNameFaults } from './names.ts';
+import { labelValueFaults, qualifiedNameFaults } from '../api/names.ts';
 
 /** Labels under kubernetes.io and k8s.io that a kubelet may give its node. Contract: flags-config.md §4, node-labels. */
 const allowedNamespaces = ['kubelet.kubernetes.io', 'node.kubernetes.io'];

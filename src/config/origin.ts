@@ -29,6 +29,8 @@ export function parentPath(path: string): string {
 
 /** The origin of every value, by field path. Later sources replace earlier ones. */
 export class Origins {
+  /** The file that left out what has no place. */
+  mainFile: string | undefined;
   readonly #byPath = new Map<string, Origin>();
 
   set(path: string, origin: Origin): void {
@@ -56,11 +58,18 @@ export class Origins {
     return { kind: 'default' };
   }
 
-  /** Gives a broken rule its place. */
-  locate(fault: RuleFault, code: ConfigFault['code']): ConfigFault {
-    const origin = this.of(fault.field);
+  /** Gives a broken rule its place: the value's, or that of what brought the rule into force, or the file's start. */
+  locate({ because, ...fault }: RuleFault, code: ConfigFault['code']): ConfigFault {
+    let origin = this.of(fault.field);
+    if (isDefault(origin) && because !== undefined) origin = this.of(because);
     if (origin.kind === 'flag') return { code, ...fault, flag: origin.flag };
-    if (origin.kind === 'default' || origin.kind === 'legacy default') return { code, ...fault };
-    return { code, ...fault, file: origin.file, line: origin.line, column: origin.column };
+    if (origin.kind === 'file' || origin.kind === 'drop-in') {
+      return { code, ...fault, file: origin.file, line: origin.line, column: origin.column };
+    }
+    return this.mainFile === undefined ? { code, ...fault } : { code, ...fault, file: this.mainFile, line: 1, column: 1 };
   }
+}
+
+function isDefault(origin: Origin): boolean {
+  return origin.kind === 'default' || origin.kind === 'legacy default';
 }

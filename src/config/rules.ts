@@ -4,6 +4,8 @@ export interface RuleFault {
   value?: unknown;
   rule: string;
   remedy?: string;
+  /** The field that brought the rule into force: its place is shown where the field itself has none. */
+  because?: string;
 }
 
 /** Collects broken rules. */
@@ -14,6 +16,11 @@ export class Rules {
   check(ok: boolean, field: string, value: unknown, rule: string, remedy?: string): void {
     if (ok) return;
     this.faults.push({ field, ...(value === undefined ? {} : { value }), rule, ...(remedy === undefined ? {} : { remedy }) });
+  }
+
+  /** A field that must be set because another one is. */
+  needed(ok: boolean, field: string, because: string, rule: string): void {
+    if (!ok) this.faults.push({ field, rule, because });
   }
 
   range(field: string, value: number, least: number, most: number, remedy?: string): void {

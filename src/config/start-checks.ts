@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { parseDuration } from '../api/duration.ts';
+import { formatDurationMs, parseDuration } from '../api/duration.ts';
 import { Quantity } from '../api/quantity.ts';
 import type { ResolvedConfig } from './resolve.ts';
 import { type RuleFault, Rules } from './rules.ts';
@@ -29,8 +29,13 @@ export function checkStart(c: ResolvedConfig, host: HostFacts): RuleFault[] {
   for (const field of ['address', 'healthzBindAddress'] as const) {
     rules.check(isIP(c[field].replace(/%.*$/, '')) !== 0, field, c[field], 'must be an IP address');
   }
-  rules.check(c.syncFrequencyMs > 0, 'syncFrequency', `${c.syncFrequencyMs}ms`, 'must be greater than zero');
-  rules.check(c.runtimeRequestTimeoutMs > 0, 'runtimeRequestTimeout', `${c.runtimeRequestTimeoutMs}ms`, 'must be greater than zero');
+  rules.check(c.syncFrequencyMs > 0, 'syncFrequency', formatDurationMs(c.syncFrequencyMs), 'must be greater than zero');
+  rules.check(
+    c.runtimeRequestTimeoutMs > 0,
+    'runtimeRequestTimeout',
+    formatDurationMs(c.runtimeRequestTimeoutMs),
+    'must be greater than zero',
+  );
   rules.choice('authorization.mode', c.authorization.mode, ['AlwaysAllow', 'Webhook']);
   rules.choice('cpuManagerPolicy', c.cpuManagerPolicy, ['none', 'static']);
   rules.choice('memoryManagerPolicy', c.memoryManagerPolicy, ['None', 'Static']);

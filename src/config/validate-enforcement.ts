@@ -27,12 +27,9 @@ export function validateEnforcement(c: ResolvedConfig, rules: Rules): void {
       rules.choice(at, entry, enforcements);
       continue;
     }
-    if (entry.startsWith('system-reserved')) needs(c.systemReservedCgroup, 'systemReservedCgroup', entry, rules);
-    if (entry.startsWith('kube-reserved')) needs(c.kubeReservedCgroup, 'kubeReservedCgroup', entry, rules);
+    const set = `must be set while ${field} has ${entry}`;
+    if (entry.startsWith('system-reserved')) rules.needed(c.systemReservedCgroup !== '', 'systemReservedCgroup', at, set);
+    if (entry.startsWith('kube-reserved')) rules.needed(c.kubeReservedCgroup !== '', 'kubeReservedCgroup', at, set);
     rules.check(c.cgroupsPerQOS, 'cgroupsPerQOS', false, `must be true while ${field} has ${entry}`);
   }
-}
-
-function needs(cgroup: string, name: string, entry: string, rules: Rules): void {
-  rules.check(cgroup !== '', name, undefined, `must be set while ${field} has ${entry}`);
 }

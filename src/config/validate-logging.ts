@@ -1,3 +1,4 @@
+import { formatDurationMs } from '../api/duration.ts';
 import { Quantity } from '../api/quantity.ts';
 import type { ResolvedConfig } from './resolve.ts';
 import type { Rules } from './rules.ts';
@@ -7,7 +8,7 @@ const maxVerbosity = 0x7fffffff;
 /** The section `logging`. Contract: flags-config.md §3 ("component-base rules"). */
 export function validateLogging(c: ResolvedConfig, rules: Rules): void {
   const log = c.logging;
-  rules.check(log.flushFrequencyMs > 0, 'logging.flushFrequency', `${log.flushFrequencyMs}ms`, 'must be greater than zero');
+  rules.check(log.flushFrequencyMs > 0, 'logging.flushFrequency', formatDurationMs(log.flushFrequencyMs), 'must be greater than zero');
   rules.choice('logging.format', log.format, ['text', 'json']);
   if (log.format === 'json') rules.gate(c.gates.enabled('LoggingBetaOptions'), 'logging.format', 'json', 'LoggingBetaOptions');
   rules.check(log.verbosity <= maxVerbosity, 'logging.verbosity', log.verbosity, `must be at most ${maxVerbosity}`);

@@ -1,6 +1,8 @@
+import { formatDurationMs } from '../api/duration.ts';
+import { labelValueFaults, qualifiedNameFaults } from '../api/names.ts';
+import { cleanPath } from '../api/path.ts';
 import { Quantity } from '../api/quantity.ts';
 import { cpusetFault } from './cpuset.ts';
-import { labelValueFaults, qualifiedNameFaults } from './names.ts';
 import type { ResolvedConfig } from './resolve.ts';
 import { type RuleFault, Rules } from './rules.ts';
 import { isNamespacedSysctl, isSysctlName, normalizeSysctl } from './sysctls.ts';
@@ -78,13 +80,13 @@ function validateImageGc(c: ResolvedConfig, rules: Rules): void {
   const youngest = c.imageMinimumGCAgeMs;
   const oldest = c.imageMaximumGCAgeMs;
   if (oldest !== 0) rules.gate(c.gates.enabled('ImageMaximumGCAge'), 'imageMaximumGCAge', undefined, 'ImageMaximumGCAge');
-  rules.check(youngest >= 0, 'imageMinimumGCAge', `${youngest}ms`, 'must not be negative');
-  rules.check(oldest >= 0, 'imageMaximumGCAge', `${oldest}ms`, 'must not be negative');
+  rules.check(youngest >= 0, 'imageMinimumGCAge', formatDurationMs(youngest), 'must not be negative');
+  rules.check(oldest >= 0, 'imageMaximumGCAge', formatDurationMs(oldest), 'must not be negative');
   rules.check(
     oldest <= 0 || oldest > youngest,
     'imageMaximumGCAge',
-    `${oldest}ms`,
-    `must be greater than imageMinimumGCAge, which is ${youngest}ms`,
+    formatDurationMs(oldest),
+    `must be greater than imageMinimumGCAge, which is ${formatDurationMs(youngest)}`,
     '0 switches it off',
   );
 }
@@ -96,8 +98,8 @@ function validateResources(c: ResolvedConfig, rules: Rules): void {
   rules.check(c.systemCgroups === '' || c.cgroupRoot !== '', 'systemCgroups', c.systemCgroups, 'needs cgroupRoot to be set');
   const period = c.cpuCFSQuotaPeriodMs;
   if (c.gates.enabled('CustomCPUCFSQuotaPeriod')) {
-    rules.check(period >= 1 && period <= 1000, 'cpuCFSQuotaPeriod', `${period}ms`, 'must be between 1ms and 1s');
-  } else rules.gate(period === 100, 'cpuCFSQuotaPeriod', `${period}ms`, 'CustomCPUCFSQuotaPeriod');
+    rules.check(period >= 1 && period <= 1000, 'cpuCFSQuotaPeriod', formatDurationMs(period), 'must be between 1ms and 1s');
+  } else rules.gate(period === 100, 'cpuCFSQuotaPeriod', formatDurationMs(period), 'CustomCPUCFSQuotaPeriod');
   if (c.reservedSystemCPUs !== '') {
     const cgroup = c.systemReservedCgroup !== '' || c.kubeReservedCgroup !== '';
     const cpus = c.reservedSystemCPUs;
@@ -127,12 +129,12 @@ function validateShutdown(c: ResolvedConfig, rules: Rules): void {
     rules.check(
       critical <= all,
       'shutdownGracePeriodCriticalPods',
-      `${critical}ms`,
-      `must be at most shutdownGracePeriod, which is ${all}ms`,
+      formatDurationMs(critical),
+      `must be at most shutdownGracePeriod, which is ${formatDurationMs(all)}`,
     );
-    rules.check(all === 0 || all >= 1000, 'shutdownGracePeriod', `${all}ms`, rule);
-    rules.check(critical === 0 || critical >= 1000, 'shutdownGracePeriodCriticalPods', `${critical}ms`, rule);
-  } else rules.gate(!given, 'shutdownGracePeriod', `${all}ms`, 'GracefulNodeShutdown');
+    rules.check(all === 0 || all >= 1000, 'shutdownGracePeriod', formatDurationMs(all), rule);
+    rules.check(critical === 0 || critical >= 1000, 'shutdownGracePeriodCriticalPods', formatDurationMs(critical), rule);
+  } else rules.gate(!given, 'shutdownGracePeriod', formatDurationMs(all), 'GracefulNodeShutdown');
   if (c.shutdownGracePeriodByPodPriority.length === 0) return;
   const field = 'shutdownGracePeriodByPodPriority';
   if (c.gates.enabled('GracefulNodeShutdownBasedOnPodPriority')) {
@@ -151,12 +153,12 @@ function validateMisc(c: ResolvedConfig, rules: Rules): void {
   const period = c.crashLoopBackOff.maxContainerRestartPeriodMs;
   const field = 'crashLoopBackOff.maxContainerRestartPeriod';
   if (!c.gates.enabled('KubeletCrashLoopBackOffMax')) {
-    rules.gate(period === undefined, field, period === undefined ? undefined : `${period}ms`, 'KubeletCrashLoopBackOffMax');
+    rules.gate(period === undefined, field, period === undefined ? undefined : formatDurationMs(period), 'KubeletCrashLoopBackOffMax');
   } else if (period === undefined) {
     rules.check(false, field, undefined, 'must be set while the feature gate KubeletCrashLoopBackOffMax is on');
   } else {
     const whole = Math.trunc(period);
-    rules.check(whole >= 1000 && whole <= 300_000, field, `${period}ms`, 'must be between 1s and 300s');
+    rules.check(whole >= 1000 && whole <= 300_000, field, formatDurationMs(period), 'must be between 1s and 300s');
   }
   const version = c.showHiddenMetricsForVersion;
   rules.check(version === '' || version === previousMinor, 'showHiddenMetricsForVersion', version, `must be absent or ${previousMinor}`);
@@ -166,24 +168,19 @@ function validateMisc(c: ResolvedConfig, rules: Rules): void {
     rules.check(c.enableSystemLogHandler, 'enableSystemLogQuery', true, 'needs enableSystemLogHandler');
   }
   const interval = c.containerLogMonitorIntervalMs;
-  rules.check(interval >= minLogInterval, 'containerLogMonitorInterval', `${interval}ms`, 'must be at least 3s');
+  rules.check(interval >= minLogInterval, 'containerLogMonitorInterval', formatDurationMs(interval), 'must be at least 3s');
   validatePodLogsDir(c.podLogsDir, rules);
-}
-
-/** As Go's path cleaning leaves it: no double slashes, no `.` and `..`, no slash at the end. */
-function isNormalized(path: string): boolean {
-  if (path === '' || path === '/') return path !== '';
-  const parts = path.split('/');
-  if (parts[0] === '') parts.shift();
-  return parts.every(
-    (part, i) => part !== '' && part !== '.' && (part !== '..' || (!path.startsWith('/') && parts.slice(0, i).every((p) => p === '..'))),
-  );
 }
 
 function validatePodLogsDir(path: string, rules: Rules): void {
   rules.check(path !== '', 'podLogsDir', undefined, 'must not be empty');
   rules.check(path.startsWith('/'), 'podLogsDir', path, 'must be an absolute path');
-  rules.check(isNormalized(path), 'podLogsDir', path, 'must be in its shortest form: no double slash, no . or .., no slash at the end');
+  rules.check(
+    path === cleanPath(path),
+    'podLogsDir',
+    path,
+    'must be in its shortest form: no double slash, no . or .., no slash at the end',
+  );
   // It becomes part of metrics.
   rules.check(
     [...path].every((c) => c <= '\u007f'),
