@@ -243,6 +243,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       const alive = new Set([...relist.records().values()].flatMap((r) => [...r.containers.keys()]));
       observer.forget(alive);
       crashLoop.collect((id) => alive.has(id));
+      ports.images.collect();
     },
   });
 

@@ -18,6 +18,10 @@ export interface ImageEnsurer {
     sandboxConfig: PodSandboxConfig;
     signal: AbortSignal;
   }): Promise<{ imageRef: string }>;
+  /** The runtime did not find this image although it was said to be present: the next call asks again. */
+  forget(imageRef: string): void;
+  /** Drops old back-offs. */
+  collect(): void;
 }
 
 /** Turns a pod into what the runtime is told. Rejects with SyncError (CreateContainerConfigError, ConfigPodSandboxError). */

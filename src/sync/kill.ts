@@ -77,7 +77,7 @@ export async function killPod(
   const done = new Map(alive.map((c) => [c.id, Promise.withResolvers<void>()]));
   const kills = alive.map(async (c) => {
     try {
-      const turn = Promise.all(mustEndBefore(pod, c, alive).map((other) => done.get(other.id)?.promise));
+      const turn = Promise.all(mustEndBefore(pod, c, alive).map((other) => done.get(other.id)?.promise ?? Promise.resolve()));
       await killContainer(
         deps,
         pod,

@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { containerId } from '../api/brands.ts';
 import type { Container, Pod } from '../api/types.ts';
 import { containerLogLink } from '../containers/log-paths.ts';
+import { isCriError } from '../cri/errors.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../cri/types.ts';
 import type { ContainerKind } from './actions.ts';
 import type { StageContext, SyncDeps } from './context.ts';
@@ -34,6 +35,7 @@ export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: Co
     throw failed('CreateContainerConfigError', err);
   });
   const id = await deps.runtime.createContainer(sandbox.id, config, sandboxConfig, { signal }).catch((err: unknown) => {
+    if (isCriError(err, 'NotFound')) deps.images.forget(imageRef);
     throw failed('CreateContainerError', err);
   });
   deps.events.event(object, 'Normal', 'Created', 'Container created');
