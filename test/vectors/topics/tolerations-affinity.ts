@@ -1,30 +1,25 @@
-import { matchesNodeAffinity } from '../../../src/api/node-affinity.ts';
-import { type Taint, toleratesTaint, untoleratedTaint } from '../../../src/api/tolerations.ts';
+import { matchesNode } from '../../../src/admission/node-affinity.ts';
+import { type Taint, tolerates, untoleratedTaint } from '../../../src/admission/tolerations.ts';
 import type { Pod, Toleration } from '../../../src/api/types.ts';
 import { type Checker, classOf, expectSame, fail } from '../checker.ts';
 
-/** The fields that an error names. */
-const paths = (error: string): string[] => [...error.matchAll(/nodeSelectorTerms\[[0-9]+\][^:]*(?=: )/g)].map(([path]) => path);
+/** Fields of the recorded error, as `nodeSelectorTerms[0].matchExpressions[0].values`. */
+const fieldsOf = (text: string) => text.match(/nodeSelectorTerms\[[^:]*/g) ?? [];
 
-export const check: Checker = async (c) => {
-  switch (classOf(c)) {
-    case 'tolerate': {
-      const [toleration, taint] = [c.in['toleration'] as Toleration, c.in['taint'] as Taint];
-      return expectSame(c, () => ({
-        tolerates: toleratesTaint(toleration, taint),
-        toleratesWithComparison: toleratesTaint(toleration, taint, true),
-      }));
-    }
-    case 'find':
-      return expectSame(c, () => {
-        const taint = untoleratedTaint((c.in['taints'] ?? []) as Taint[], (c.in['tolerations'] ?? []) as Toleration[]);
-        return { untolerated: taint !== undefined, taint };
-      });
-    default: {
-      const { match, faults } = matchesNodeAffinity(c.in['pod'] as Pod, c.in['node'] as Parameters<typeof matchesNodeAffinity>[1]);
-      const [want, got] = [paths(c.error ?? '').toSorted(), faults.map((f) => f.path).toSorted()];
-      if (want.join() !== got.join()) return fail(`want faults at ${want.join(', ') || 'nothing'}, got ${got.join(', ') || 'none'}`);
-      return expectSame({ ...c, out: c.out ?? { match: false } }, () => ({ match }));
-    }
+export const check: Checker = (c) => {
+  if (classOf(c) === 'affinity') {
+    const { metadata } = c.in['node'] as { metadata: { name: string; labels: Record<string, string> } };
+    const { match, error } = matchesNode(c.in['pod'] as Pod, metadata);
+    const missing = fieldsOf(c.error ?? '').filter((field) => error?.includes(field) !== true);
+    if ((c.error === undefined) !== (error === undefined) || missing.length > 0) return fail(`want the error ${c.error}, got ${error}`);
+    return expectSame(c, () => ({ match }));
   }
+  return expectSame(c, () => {
+    if (classOf(c) === 'find') {
+      const taint = untoleratedTaint((c.in['taints'] ?? []) as Taint[], (c.in['tolerations'] ?? []) as Toleration[], 'NoExecute');
+      return { untolerated: taint !== undefined, taint };
+    }
+    const [toleration, taint] = [c.in['toleration'] as Toleration, c.in['taint'] as Taint];
+    return { tolerates: tolerates(toleration, taint), toleratesWithComparison: tolerates(toleration, taint, true) };
+  });
 };
