@@ -6,7 +6,7 @@
 //   node scripts/setup.mjs --lenient    both, but missing system programs are only told
 
 import { spawn, spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { accessSync, appendFileSync, constants, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -151,6 +151,9 @@ async function installDebian(packages) {
     await update(); // the list was there but too old to fetch from
     await install();
   }
+  // For the closing words of npm start: what stays on the machine.
+  mkdirSync(join(project, '.cache'), { recursive: true });
+  appendFileSync(join(project, '.cache', 'installed-packages'), packages.map((p) => `${p}\n`).join(''));
 }
 
 function installCommands(family, missing, sudo) {

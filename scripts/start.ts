@@ -2,7 +2,8 @@
  * `npm start`: one node without an API server. A private containerd, the agent on examples/manifests, a table of the
  * pods; Ctrl-C ends all of it and leaves nothing behind. `npm start -- --help` for the options.
  */
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { copyFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { containerLogsExist, removeLogLinks, removePods } from './node/removePods.ts';
@@ -36,11 +37,24 @@ function readOptions(): StartOptions {
 /** Ctrl-C comes to every process of the terminal, npm among them, and may come twice: the first one counts. */
 function listenForEnd(controller: AbortController): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => controller.abort(new Error(signal)));
-  // npm may be killed without us: then our parent changes, and nobody is left to press Ctrl-C.
-  const parent = process.ppid;
+  // Nobody may be left to read, and the work of ending goes on.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => controller.abort(new Error('the output is closed')));
+  // npm may be killed without us: then our parent changes, or that of the shell which npm puts between.
+  const parents = ancestors();
   setInterval(() => {
-    if (process.ppid !== parent) controller.abort(new Error('the parent process ended'));
+    if (ancestors() !== parents) controller.abort(new Error('the parent process ended'));
   }, 1_000).unref();
+}
+
+/** Our parent's pid and, when npm started us, that of its parent. */
+function ancestors(): string {
+  if (process.env['npm_lifecycle_event'] === undefined) return String(process.ppid);
+  try {
+    const stat = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
+    return `${process.ppid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]}`;
+  } catch {
+    return '';
+  }
 }
 
 async function main(o: StartOptions, signal: AbortSignal): Promise<number> {
@@ -123,6 +137,13 @@ async function clean(containerd: PrivateContainerd | undefined, agent: Agent | u
       'Nothing is left of this run. Still there: the installed packages, node_modules, and .cache (example images, logs of the last run).',
     );
   return clean;
+}
+
+async function whatStays(): Promise<string> {
+  const text = await readFile(join(project, '.cache/installed-packages'), 'utf8').catch(() => '');
+  const packages = [...new Set(text.split('\n').filter(Boolean))];
+  const installed = packages.length === 0 ? '' : `the Debian packages ${packages.join(', ')}, which the set-up installed; `;
+  return `${installed}node_modules; .cache (example images, logs of the last run)`;
 }
 
 /** The logs of the last run stay readable after its folder is gone. */
