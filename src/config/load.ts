@@ -160,6 +160,11 @@ export class ConfigBuilder {
     return { config, resolved };
   }
 
+  /** False when a file could not be read at all, so that the values in force are not those that were meant. */
+  isRead(): boolean {
+    return !this.faults.some((f) => f.code === 'unreadable' || f.code === 'syntax' || f.code === 'kind');
+  }
+
   /** What asks the API server for every request cannot work without one. */
   standalone(resolved: ResolvedConfig): void {
     const rule = 'needs an API server, and --kubeconfig is not given';
@@ -220,7 +225,7 @@ export async function loadKubelet(argv: readonly string[], io: LoadIo): Promise<
   if (configDir !== '') await builder.dropIns(configDir);
   builder.flags(parsed);
   const { config, resolved } = builder.finish({ cgroupV2: await io.cgroupV2() });
-  if (parsed.flags.kubeconfig === '') builder.standalone(resolved);
+  if (parsed.flags.kubeconfig === '' && builder.isRead()) builder.standalone(resolved);
   if (builder.faults.length > 0) throw new ConfigErrors(builder.faults);
   const { origins, warnings, skippedDropIns } = builder;
   return { flags: parsed.flags, config, resolved, origins, warnings, skippedDropIns };

@@ -1,5 +1,6 @@
-import { Composer, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, Parser, type YAMLMap } from 'yaml';
+import { type Alias, Composer, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, Parser, type YAMLMap } from 'yaml';
 import type { Position } from './errors.ts';
+import { jsonFault } from './json-fault.ts';
 import { plainScalar, type ScalarValue } from './plain-scalar.ts';
 
 /** A value with the place where it stands. */
@@ -78,6 +79,7 @@ class Converter {
   readonly #doc: Document;
   readonly #limits: ParseLimits;
   readonly #json: boolean;
+  readonly #targets = new Map<Alias, Node>();
   #nodes = 0;
 
   constructor(doc: Document, lines: LineCounter, limits: ParseLimits, json: boolean) {
@@ -100,12 +102,12 @@ class Converter {
     if (depth > this.#limits.maxDepth) throw new TooMuch(at, `nested deeper than ${this.#limits.maxDepth} levels`);
     if (node === null || node === undefined) return { kind: 'scalar', at, value: null };
     if (isAlias(node)) {
-      const target = node.resolve(this.#doc);
+      const target = this.#target(node);
       if (target === undefined) {
         this.faults.push({ at, message: `unknown anchor ${node.source}` });
         return { kind: 'scalar', at, value: null };
       }
-      return this.convert(target as Node, path, depth + 1);
+      return this.convert(target, path, depth + 1);
     }
     if (isSeq(node)) {
       const items = node.items.map((item, i) => this.convert(item as Node, `${path}[${i}]`, depth + 1));
@@ -114,6 +116,15 @@ class Converter {
     if (isMap(node)) return this.#map(node, at, path, depth);
     if (isScalar(node)) return { kind: 'scalar', at, value: this.#scalar(node, at) };
     return { kind: 'scalar', at, value: null };
+  }
+
+  /** Finding an anchor walks the whole document: once for each alias, however often what holds it is expanded. */
+  #target(alias: Alias): Node | undefined {
+    const known = this.#targets.get(alias);
+    if (known !== undefined) return known;
+    const target = alias.resolve(this.#doc) as Node | undefined;
+    if (target !== undefined) this.#targets.set(alias, target);
+    return target;
   }
 
   #scalar(node: { value: unknown; source?: string; type?: unknown; tag?: string }, at: Position): ScalarValue {
@@ -158,7 +169,7 @@ class Converter {
   }
 
   #key(node: Node | null, at: Position): string | undefined {
-    if (isAlias(node)) return this.#key((node.resolve(this.#doc) ?? null) as Node | null, at);
+    if (isAlias(node)) return this.#key(this.#target(node) ?? null, at);
     if (!isScalar(node)) {
       this.faults.push({ at, message: 'a key must be a text, a number or a boolean' });
       return undefined;
@@ -180,25 +191,23 @@ function jsonScalar(text: string): ScalarValue {
   return /^-?\d+$/.test(text) ? BigInt(text) : Number(text);
 }
 
-function jsonFault(text: string): YamlFault | undefined {
-  try {
-    JSON.parse(text);
-    return undefined;
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const place = /line (\d+) column (\d+)/.exec(message);
-    const offset = /position (\d+)/.exec(message);
-    let at = start;
-    if (place !== null) at = { line: Number(place[1]), column: Number(place[2]) };
-    else if (offset !== null) {
-      const before = text.slice(0, Number(offset[1])).split('\n');
-      at = { line: before.length, column: (before.at(-1) ?? '').length + 1 };
-    } else if (/end of JSON/.test(message)) {
-      const lines = text.trimEnd().split('\n');
-      at = { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
-    }
-    return { at, message: `not JSON, which a text that begins with { must be: ${message.replace(/ in JSON at position.*$/, '')}` };
+/** Brackets open at a time, quotes not looked at; the parser needs stack and much time for each of them. */
+const maxOpenBrackets = 300;
+
+function tooDeep(text: string): number | undefined {
+  let open = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === 0x5b || c === 0x7b) open += 1;
+    else if ((c === 0x5d || c === 0x7d) && open > 0) open -= 1;
+    if (open > maxOpenBrackets) return i;
   }
+  return undefined;
+}
+
+function placeOf(text: string, offset: number): Position {
+  const before = text.slice(0, offset).split('\n');
+  return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
 }
 
 function decodeUtf8(data: Uint8Array): string | YamlFault {
@@ -226,11 +235,17 @@ export function parseLocated(data: Uint8Array, limits: ParseLimits = defaultLimi
     result.faults.push(text);
     return result;
   }
+  const deep = tooDeep(text);
+  if (deep !== undefined) {
+    result.faults.push({ at: placeOf(text, deep), message: 'nested too deeply' });
+    return result;
+  }
   result.json = /^\s*\{/.test(text);
   if (result.json) {
     const fault = jsonFault(text);
     if (fault !== undefined) {
-      result.faults.push(fault);
+      const message = `not JSON, which a text that begins with { must be: ${fault.message}`;
+      result.faults.push({ at: placeOf(text, fault.offset), message });
       return result;
     }
   }
