@@ -129,7 +129,7 @@ function thresholdAmount(text: string, capacity: Quantity): Quantity | undefined
   if (text === '%' || Number.isNaN(percent)) throw new QuantityError(text, 'it is neither a quantity nor a percentage');
   if (percent === 0 || percent === 100) return undefined;
   // Single precision, as the real kubelet holds it.
-  return Quantity.of(BigInt(Math.trunc(Number(capacity.value()) * Math.fround(percent / 100))), 'BinarySI');
+  return Quantity.of(BigInt(Math.trunc(Number(capacity.value()) * Math.fround(Math.fround(percent) / 100))), 'BinarySI');
 }
 
 function sumOf(lists: readonly Resources[]): Resources {

@@ -182,6 +182,20 @@ describe('PodCgroups', () => {
     assert.equal(shares(), 2);
   });
 
+  it('ends with the newest sum when pods start together and the writes take their time', async () => {
+    const cgroups = make();
+    await cgroups.setup();
+    const set = fs.set.bind(fs);
+    let slow = 3;
+    fs.set = async (path, settings) => {
+      // The first write is the slowest.
+      for (let turn = slow-- * 10; turn > 0; turn--) await Promise.resolve();
+      return set(path, settings);
+    };
+    await Promise.all(['a', 'b', 'c'].map((uid) => cgroups.ensurePod(burstable(uid, '1'))));
+    assert.equal(fs.groups.get('/kubepods/burstable')?.cpuShares, 3072);
+  });
+
   it('protects memory in tiers on v2', async () => {
     fs.version = 2;
     const cgroups = make({ memoryReservationPolicy: 'TieredReservation' });

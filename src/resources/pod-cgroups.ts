@@ -76,6 +76,7 @@ export class PodCgroups {
   readonly #destroying = new Set<string>();
   readonly #warned = new Set<string>();
   #qosWritten = '';
+  #qosWrites: Promise<void> = Promise.resolve();
   #limitsInForce = false;
   #sweeps = 0;
 
@@ -236,8 +237,14 @@ export class PodCgroups {
     };
   }
 
-  /** Shares and protected memory of the classes, from the pods that have a group. Writes only what changed. */
-  async #writeQOS(): Promise<void> {
+  /** Brings the classes in line with the pods that have a group. One write at a time: the last one must be the newest. */
+  #writeQOS(): Promise<void> {
+    this.#qosWrites = this.#qosWrites.catch(() => {}).then(() => this.#writeQOSNow());
+    return this.#qosWrites;
+  }
+
+  /** Shares and protected memory; writes only what changed. */
+  async #writeQOSNow(): Promise<void> {
     const pods = [...this.#known.values()];
     const sum = (qos: PodQOSClass, what: 'cpu' | 'memory') =>
       pods.filter((pod) => pod.qos === qos).reduce((total, pod) => total + pod[what], 0);
