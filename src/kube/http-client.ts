@@ -70,7 +70,7 @@ export class KubeClient implements KubeApi {
     const operation = operationOf(call);
     try {
       const answer = await this.#answer(call, operation, deadline.signal, true);
-      deadline.extend();
+      deadline.lift();
       return values(answer, operation, call.signal, deadline);
     } catch (err) {
       deadline[Symbol.dispose]();
@@ -137,8 +137,8 @@ async function* values(
     for await (const { text, complete } of splitLines(answer.body)) {
       const value = tryParse(text);
       // A last line that is cut short is only the end of a connection.
-      if (value === undefined && complete) throw new KubeError('BadResponse', operation, 'a line of the watch is no JSON', answer);
-      if (value === undefined) throw new KubeError('Unavailable', operation, 'the watch was cut within a line', answer);
+      if (value === undefined && complete) throw new KubeError('BadResponse', operation, 'a line of the watch is no JSON');
+      if (value === undefined) throw new KubeError('Unavailable', operation, 'the watch was cut within a line');
       yield value;
     }
   } catch (err) {
