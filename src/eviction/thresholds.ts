@@ -111,6 +111,13 @@ export function withContainerFs(
 
 const Unset: Omit<Threshold, 'signal'> = { operator: '', value: { percentage: 0 }, gracePeriod: 0n };
 
+/** Throws for a text that names no signal. */
+export function parseSignal(text: string): Signal {
+  const signal = Signals.find((known) => known === text);
+  if (signal === undefined) throw new Error(`unsupported eviction signal ${JSON.stringify(text)}; supported: ${Signals.join(', ')}`);
+  return signal;
+}
+
 function statements(field: string, texts: Readonly<Record<string, string>>): Threshold[] {
   const values = read(field, texts, thresholdValue);
   return [...values].flatMap(([signal, value]) =>
@@ -122,10 +129,8 @@ function read<T>(field: string, texts: Readonly<Record<string, string>>, parse: 
   const found = new Map<Signal, T>();
   for (const [key, text] of Object.entries(texts)) {
     const where = `${field}[${key}]`;
-    const signal = Signals.find((known) => known === key);
-    if (signal === undefined) throw new ThresholdError(where, `unsupported eviction signal; supported: ${Signals.join(', ')}`);
     try {
-      found.set(signal, parse(text));
+      found.set(parseSignal(key), parse(text));
     } catch (err) {
       throw new ThresholdError(where, err instanceof Error ? err.message : String(err));
     }
