@@ -18,13 +18,13 @@ function canonicalStruct(value: object, type: GoStruct): Record<string, unknown>
   for (const [key, field] of type.byJson) {
     const inner = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
     const written = canonicalValue(inner ?? undefined, field.type, false);
-    if (field.always || !isEmpty(written, field)) out[key] = written;
+    if (field.always || !isEmpty(inner, written, field)) out[key] = written;
   }
   return out;
 }
 
 /** What Go's `omitempty` drops. A struct and a set pointer are never empty; creationTimestamp is dropped when zero. */
-function isEmpty(written: unknown, { type, omitZero }: GoField): boolean {
+function isEmpty(given: unknown, written: unknown, { type, omitZero }: GoField): boolean {
   switch (type.kind) {
     case 'string':
       return written === '';
@@ -37,7 +37,7 @@ function isEmpty(written: unknown, { type, omitZero }: GoField): boolean {
     case 'map':
       return typeof written !== 'object' || written === null || Object.keys(written).length === 0;
     case 'pointer':
-      return written === null;
+      return given === undefined || given === null;
     case 'time':
       return omitZero && written === null;
     default:

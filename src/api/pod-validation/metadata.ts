@@ -7,6 +7,8 @@ const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
 const SECCOMP_CONTAINER = 'container.seccomp.security.alpha.kubernetes.io/';
 const APPARMOR_CONTAINER = 'container.apparmor.security.beta.kubernetes.io/';
 const TOLERATIONS = 'scheduler.alpha.kubernetes.io/tolerations';
+/** Those without a domain. */
+const FINALIZERS = ['kubernetes', 'orphan', 'foregroundDeletion'];
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
 /** What Kubernetes asks of a pod's metadata, the annotations with a meaning of their own included. */
@@ -34,7 +36,8 @@ export function validateLabels(labels: Field): void {
   }
 }
 
-function validateAnnotations(annotations: Field): void {
+/** Annotations of any object: each fault is reported on the map itself. */
+export function validateAnnotations(annotations: Field): void {
   let size = 0;
   for (const [key, value] of annotations.entries()) {
     for (const problem of qualifiedName(key.toLowerCase())) annotations.report(`the key ${JSON.stringify(key)} ${problem}`);
@@ -56,9 +59,13 @@ function validateOwners(owners: Field): void {
 }
 
 function validateFinalizers(finalizers: Field): void {
-  const names = finalizers.each().map((item) => item.text);
-  for (const name of names) for (const problem of qualifiedName(name)) finalizers.report(`${JSON.stringify(name)} ${problem}`);
-  if (names.includes('orphan') && names.includes('foregroundDeletion'))
+  const names = finalizers.each();
+  for (const name of names) {
+    finalizers.with(name.value).reportAll(qualifiedName(name.text));
+    if (!name.text.includes('/') && !FINALIZERS.includes(name.text)) name.report(`${name.shown} is no finalizer: it has no domain`);
+  }
+  const texts = names.map((name) => name.text);
+  if (texts.includes('orphan') && texts.includes('foregroundDeletion'))
     finalizers.report('orphan and foregroundDeletion exclude each other');
 }
 

@@ -128,9 +128,9 @@ function validateClaimNames(list: Field, claims: ReadonlySet<string>): void {
   }
 }
 
-/** Resources that the pod runs on beside its containers (spec.overhead). */
+/** Resources that the pod runs on beside its containers (spec.overhead): Kubernetes takes them for limits. */
 export function validateOverhead(overhead: Field): void {
-  for (const [name, amount] of overhead.entries()) validateAmount(name, amount.at(`${overhead.path}.limits[${name}]`), containerName);
+  if (overhead.isSet) validateRequirements(overhead.with({ limits: overhead.value }), containerName, new Set());
 }
 
 /** Pod-level resources: not less than what the containers ask for (KEP-2837). */

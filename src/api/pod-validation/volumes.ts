@@ -1,8 +1,9 @@
 import { Quantity } from '../quantity.ts';
 import { VolumeFields, validateFieldRef, validateResourceFieldRef } from './env.ts';
 import type { Field } from './field.ts';
-import { validateLabels } from './metadata.ts';
+import { validateAnnotations, validateLabels } from './metadata.ts';
 import { dnsLabel, dnsSubdomain, unixId, volumeFilePath } from './names.ts';
+import { validatePodCertificate, validateTrustBundle } from './projected-certificates.ts';
 import { validateStorage } from './resource-rules.ts';
 import { validateLabelSelector } from './selectors.ts';
 import { VolumeSourceOrder, volumeSourceRules } from './volume-sources.ts';
@@ -111,7 +112,6 @@ function validateProjected(projected: Field): void {
   validateModeAndUser(projected, 'defaultMode', 'defaultUser');
   const paths = new Set<string>();
   const take = (path: string): void => {
-    if (path === '') return;
     if (paths.has(path)) projected.report(`two sources write ${JSON.stringify(path)}`);
     paths.add(path);
   };
@@ -121,14 +121,16 @@ function validateProjected(projected: Field): void {
       source.get(key).get('name').require();
       for (const item of source.get(key).get('items').each()) {
         validateKeyToPath(item);
-        take(item.get('path').text);
+        if (item.get('path').text !== '') take(item.get('path').text);
       }
     }
     for (const item of source.get('downwardAPI').get('items').each()) {
       validateDownwardFile(item, source.get('downwardAPI'));
-      take(item.get('path').text);
+      if (item.get('path').text !== '') take(item.get('path').text);
     }
     if (source.get('serviceAccountToken').isSet) validateToken(source.get('serviceAccountToken'), projected);
+    if (source.get('clusterTrustBundle').isSet) validateTrustBundle(source.get('clusterTrustBundle'), take);
+    if (source.get('podCertificate').isSet) validatePodCertificate(source.get('podCertificate'), take);
     if (PROJECTIONS.filter((key) => source.get(key).isSet).length > 1) source.report('names more than one source');
   }
 }
@@ -142,12 +144,47 @@ function validateToken(token: Field, projected: Field): void {
   if (token.get('user').isSet) token.get('user').reportAll(unixId(token.get('user').number));
 }
 
+/** What a template may not say, as Kubernetes spells it. */
+const NOT_IN_TEMPLATE =
+  'name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds ownerReferences finalizers managedFields';
+
+const ZERO_TIME = '0001-01-01T00:00:00Z';
+
+function validateTemplateMetadata(metadata: Field): void {
+  validateAnnotations(metadata.get('annotations'));
+  validateLabels(metadata.get('labels'));
+  for (const key of NOT_IN_TEMPLATE.split(' ')) {
+    const field = metadata.get(key);
+    const isPointer = key.startsWith('deletion');
+    const isZero = !field.isSet || (!isPointer && ['', 0, ZERO_TIME].includes(field.value as string | number));
+    if (!isZero) field.at(`${metadata.path}.${key === 'uid' ? 'uID' : key}`).report('cannot be set in a template');
+  }
+}
+
+/** What a claim is filled from; both ways to say it must agree. */
+function validateDataSources(claim: Field): void {
+  const source = claim.get('dataSource');
+  const ref = claim.get('dataSourceRef');
+  for (const from of [source, ref].filter((field) => field.isSet)) {
+    const group = from.get('apiGroup');
+    from.get('name').require();
+    from.get('kind').require();
+    if (group.text !== '') group.reportAll(dnsSubdomain(group.text));
+    else if (from.get('kind').text !== 'PersistentVolumeClaim') from.report('must be a PersistentVolumeClaim without an apiGroup');
+    const namespace = from.get('namespace');
+    if (namespace.text !== '') namespace.reportAll(dnsLabel(namespace.text));
+  }
+  if (!source.isSet || !ref.isSet) return;
+  const differs = ['apiGroup', 'kind', 'name'].some((key) => source.get(key).value !== ref.get(key).value);
+  if (ref.get('namespace').text !== '' || differs) claim.report('dataSource and dataSourceRef must be the same');
+}
+
 const ACCESS_MODES = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'];
 
 function validateEphemeral(source: Field, volume: Field, podName: string): void {
   const template = source.get('volumeClaimTemplate');
   if (template.require()) {
-    validateLabels(template.get('metadata').get('labels'));
+    validateTemplateMetadata(template.get('metadata'));
     const claim = template.get('spec');
     const modes = claim.get('accessModes');
     modes.require();
@@ -157,8 +194,10 @@ function validateEphemeral(source: Field, volume: Field, podName: string): void 
     if (isMixed) modes.report('ReadWriteOncePod goes with no other mode');
     validateLabelSelector(claim.get('selector'));
     validateStorage(claim.get('resources').get('requests').get('storage').at(`${claim.path}.resources[storage]`));
-    const storageClass = claim.get('storageClassName');
-    if (storageClass.text !== '') storageClass.reportAll(dnsSubdomain(storageClass.text));
+    for (const key of ['storageClassName', 'volumeAttributesClassName']) {
+      if (claim.get(key).text !== '') claim.get(key).reportAll(dnsSubdomain(claim.get(key).text));
+    }
+    validateDataSources(claim);
     if (claim.get('volumeMode').isSet) claim.get('volumeMode').oneOf(['Block', 'Filesystem']);
   }
   const name = volume.get('name');
