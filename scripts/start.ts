@@ -132,10 +132,7 @@ async function clean(containerd: PrivateContainerd | undefined, agent: Agent | u
     await attempt('stopping containerd and removing mounts, network and control groups', () => c.stop());
   }
   if (agent !== undefined) await removeLogLinks(agent.podLogsDir, logLinksWere);
-  if (clean)
-    line(
-      'Nothing is left of this run. Still there: the installed packages, node_modules, and .cache (example images, logs of the last run).',
-    );
+  if (clean) line(`Nothing is left of this run. Still there: ${await whatStays()}.`);
   return clean;
 }
 

@@ -14,12 +14,13 @@ export const SUMMARY_MARK = '##summary ';
 /** Reporter for `node --test`: tells failures at once and every slow test, and ends with the totals for `test/run.ts`. */
 export default async function* testReporter(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const summary: TestSummary = { passed: 0, failed: 0, skipped: [] };
+  const errors = new Map<string, string>();
   const slowMs = Number(process.env['KTS_TEST_TELL_MS'] ?? 5_000);
   for await (const event of source) {
     if (event.type === 'test:pass') {
       const { name, details, file } = event.data;
       // Whole files come as a test of their own when run in processes; one that passes tells nothing.
-      if (details.type === 'suite' || (file?.endsWith(`/${basename(name)}`) && name.endsWith('.ts'))) continue;
+      if (details.type === 'suite' || isWholeFile(name, file)) continue;
       const reason = skipReason(event.data);
       if (reason !== undefined) summary.skipped.push({ name, reason });
       else {
@@ -31,11 +32,17 @@ export default async function* testReporter(source: AsyncIterable<TestEvent>): A
       if (isOnlyChildren(details.error)) continue; // the children have told what failed
       summary.failed++;
       yield `  ✗ ${shortPath(file)}:${line ?? ''} ${name}\n${indent(describe(details.error))}\n`;
-    } else if (event.type === 'test:stderr' && process.env['KTS_TEST_STDERR'] !== undefined) {
-      yield event.data.message;
+      // A file that failed as a whole told why on standard error only.
+      if (isWholeFile(name, file)) yield `${indent((errors.get(file ?? '') ?? '').trim())}\n`;
+    } else if (event.type === 'test:stderr') {
+      errors.set(event.data.file, ((errors.get(event.data.file) ?? '') + event.data.message).slice(-4_000));
     }
   }
   yield `${SUMMARY_MARK}${JSON.stringify(summary)}\n`;
+}
+
+function isWholeFile(name: string, file: string | undefined): boolean {
+  return file !== undefined && name.endsWith('.ts') && file.endsWith(`/${basename(name)}`);
 }
 
 function shortPath(file: string | undefined): string {
