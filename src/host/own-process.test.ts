@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hasWaiter } from './file-lock.ts';
+import { countOpenFiles, parseOpenFileLimits } from './own-process.ts';
+import { wallTimeMs } from './wall-time.ts';
+
+test('limits of open files', () => {
+  const text =
+    'Limit                     Soft Limit           Hard Limit           Units\nMax open files            1024                 unlimited            files\n';
+  assert.deepEqual(parseOpenFileLimits(text), { soft: 1024, hard: Number.POSITIVE_INFINITY });
+  assert.ok(Number.isNaN(parseOpenFileLimits('').soft));
+});
+
+test('open files of this process', async () => {
+  assert.ok((await countOpenFiles()) >= 3);
+});
+
+test('who waits for a file lock', () => {
+  const locks =
+    '1: FLOCK  ADVISORY  WRITE 100 08:01:42 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 101 08:01:42 0 EOF\n2: FLOCK  ADVISORY  WRITE 9 08:01:43 0 EOF\n';
+  assert.equal(hasWaiter(locks, '08:01:42'), true);
+  assert.equal(hasWaiter(locks, '08:01:43'), false);
+});
+
+test('the wall clock with a fraction stays by the wall clock', () => {
+  for (let i = 0; i < 1000; i++) assert.ok(Math.abs(wallTimeMs() - Date.now()) <= 3);
+});
