@@ -19,12 +19,12 @@ import type { Logger } from './observe/log.ts';
 import type { Service } from './observe/service.ts';
 import type { Timeline } from './observe/timeline.ts';
 import { PodCache } from './pleg/cache.ts';
-import { Observer } from './pleg/observer.ts';
+import { nothingObserved, Observer } from './pleg/observer.ts';
 import { Relist } from './pleg/relist.ts';
 import { PodCleanup } from './pods/cleanup.ts';
 import { Dispatcher } from './pods/dispatcher.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
-import type { PodCgroupsPort, PodDirs, PodProbes, PodVolumes } from './pods/ports.ts';
+import type { PodCgroupsPort, PodDirs, PodObserver, PodProbes, PodVolumes } from './pods/ports.ts';
 import { Publisher } from './pods/publisher.ts';
 import { StartSlots } from './pods/start-slots.ts';
 import { PodStore } from './pods/store.ts';
@@ -108,6 +108,16 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   const cache = new PodCache();
   const observer = new Observer({ runtime, clock, terminationMessage: ports.terminationMessage });
 
+  const podObserver: PodObserver = {
+    observe: (uid, signal) => observer.observe(uid, signal),
+    update: (previous, made, signal) => observer.update(previous, made, signal),
+    first: (uid, signal) => {
+      const listedAt = relist.listedAt();
+      if (listedAt === undefined || relist.records().has(uid)) return observer.observe(uid, signal);
+      return Promise.resolve(nothingObserved(uid, listedAt));
+    },
+  };
+
   // status: what the API shows.
   const statuses = new StatusManager({ clock, log, onTerminated: (kind, code, reason) => metrics.containerTerminated(kind, code, reason) });
   const reasons = new ReasonCache();
@@ -133,7 +143,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   const crashLoop = new CrashLoop(clock, ports.backOffKey, options.maxContainerRestartPeriodMs);
   const { podLogsDir, containerLogsDir } = options;
   const remover = new ContainerRemover({ runtime, files, podLogsDir, containerLogsDir });
-  const cleanup = new PodCleanup({ runtime, remover, observer, files, podsDir, podLogDir: options.podLogDir });
+  const cleanup = new PodCleanup({ runtime, remover, observer: podObserver, files, podsDir, podLogDir: options.podLogDir });
   const collector = new ContainerCollector({
     runtime,
     files,
@@ -166,7 +176,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     random,
     log,
     events,
-    observer,
+    observer: podObserver,
     cache,
     publisher,
     slots,
@@ -217,7 +227,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       if (!wasReady && store.ready) housekeeping.poke();
     },
   });
-  const relist = new Relist({
+  const relist: Relist = new Relist({
     runtime,
     clock,
     log,

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { ContainerHashAnnotation, ContainerNameLabel, ContainerRestartCountAnnotation, PodUidLabel } from '../api/annotations.ts';
-import { containerId, type PodUid, podUid, sandboxId } from '../api/brands.ts';
+import { containerId, type PodUid, sandboxId } from '../api/brands.ts';
 import { isCriError } from '../cri/errors.ts';
 import type { CriRuntime } from '../cri/ports.ts';
-import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../cri/types.ts';
+import type { ContainerStatus, PodSandboxStatus } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from './types.ts';
 
@@ -14,6 +14,17 @@ export interface ObserverDeps {
   clock: Clock;
   /** What an exited container said before it ended (contract: pod-lifecycle §9); '' when nothing. */
   terminationMessage(status: ContainerStatus): Promise<string>;
+}
+
+/** Members of a pod that were just made: what `update` reads. */
+export interface MadeMembers {
+  sandboxes: readonly string[];
+  containers: readonly { id: string; sandboxId: string }[];
+}
+
+/** A pod of which the runtime has nothing. */
+export function nothingObserved(uid: PodUid, observedAt: number): ObservedPod {
+  return { uid, name: '', namespace: '', ips: [], sandboxes: [], containers: [], observedAt };
 }
 
 /**
@@ -42,10 +53,42 @@ export class Observer {
       Promise.all(sandboxes.map((s) => orGone(runtime.podSandboxStatus(s.id, opts)))),
       Promise.all(containers.map((c) => this.#containerStatus(c, opts))),
     ]);
-    return assemble(uid, sandboxes, sandboxStatuses, containers, containerStatuses, observedAt);
+    const found = withMembers(
+      uid,
+      sandboxStatuses.filter((s) => s !== undefined).map(observedSandbox),
+      observedContainers(containerStatuses, (i) => containers[i]?.podSandboxId ?? ''),
+      observedAt,
+    );
+    const listed = sandboxes[0]?.metadata;
+    return found.name === '' && listed !== undefined ? { ...found, name: listed.name, namespace: listed.namespace } : found;
   }
 
-  async #containerStatus(container: Container, opts: { signal?: AbortSignal }): Promise<ContainerStatus | undefined> {
+  /**
+   * The pod after something of it was made: `previous`, with the named members read anew and nothing else asked. What
+   * happened to the others meanwhile is found by the relist.
+   */
+  async update(previous: ObservedPod, made: MadeMembers, signal?: AbortSignal): Promise<ObservedPod> {
+    const { runtime, clock } = this.#deps;
+    const observedAt = clock.monotonic();
+    const opts = signal === undefined ? {} : { signal };
+    const [sandboxes, containers] = await Promise.all([
+      Promise.all(made.sandboxes.map((id) => orGone(runtime.podSandboxStatus(id, opts)))),
+      Promise.all(made.containers.map(({ id }) => this.#containerStatus({ id }, opts))),
+    ]);
+    const fresh = new Set<string>([...made.sandboxes, ...made.containers.map((c) => c.id)]);
+    const next = withMembers(
+      previous.uid,
+      [...previous.sandboxes.filter((s) => !fresh.has(s.id)), ...sandboxes.filter((s) => s !== undefined).map(observedSandbox)],
+      [
+        ...previous.containers.filter((c) => !fresh.has(c.id)),
+        ...observedContainers(containers, (i) => made.containers[i]?.sandboxId ?? ''),
+      ],
+      observedAt,
+    );
+    return next.name === '' ? { ...next, name: previous.name, namespace: previous.namespace } : next;
+  }
+
+  async #containerStatus(container: { id: string }, opts: { signal?: AbortSignal }): Promise<ContainerStatus | undefined> {
     const known = this.#exited.get(container.id);
     if (known !== undefined) return known;
     const status = await orGone(this.#deps.runtime.containerStatus(container.id, opts));
@@ -72,34 +115,19 @@ async function orGone<T>(call: Promise<T>): Promise<T | undefined> {
   }
 }
 
-function assemble(
-  uid: PodUid,
-  list: PodSandbox[],
-  sandboxStatuses: (PodSandboxStatus | undefined)[],
-  listed: Container[],
-  containerStatuses: (ContainerStatus | undefined)[],
-  observedAt: number,
-): ObservedPod {
-  const sandboxes = sandboxStatuses
-    .filter((s) => s !== undefined)
-    .map(observedSandbox)
-    .sort((a, b) => newestFirst(a.createdAt, b.createdAt) || b.attempt - a.attempt);
-  const containers: ObservedContainer[] = [];
-  containerStatuses.forEach((status, i) => {
-    const observed = status && observedContainer(status, listed[i]?.podSandboxId ?? '');
-    if (observed !== undefined) containers.push(observed);
-  });
+function withMembers(uid: PodUid, sandboxes: ObservedSandbox[], containers: ObservedContainer[], observedAt: number): ObservedPod {
+  sandboxes.sort((a, b) => newestFirst(a.createdAt, b.createdAt) || b.attempt - a.attempt);
   containers.sort((a, b) => newestFirst(a.status.createdAt, b.status.createdAt) || b.restartCount - a.restartCount);
-  const meta = sandboxes[0]?.status.metadata ?? list[0]?.metadata;
-  return {
-    uid: podUid(uid),
-    name: meta?.name ?? '',
-    namespace: meta?.namespace ?? '',
-    ips: ipsOf(sandboxes),
-    sandboxes,
-    containers,
-    observedAt,
-  };
+  const meta = sandboxes[0]?.status.metadata;
+  return { uid, name: meta?.name ?? '', namespace: meta?.namespace ?? '', ips: ipsOf(sandboxes), sandboxes, containers, observedAt };
+}
+
+/** Statuses that are there and ours, each with the sandbox that it belongs to. */
+function observedContainers(statuses: readonly (ContainerStatus | undefined)[], sandboxOf: (i: number) => string): ObservedContainer[] {
+  return statuses.flatMap((status, i) => {
+    const observed = status && observedContainer(status, sandboxOf(i));
+    return observed === undefined ? [] : [observed];
+  });
 }
 
 const newestFirst = (a: bigint, b: bigint) => (a === b ? 0 : a > b ? -1 : 1);

@@ -67,6 +67,11 @@ export class Relist implements Service {
     return this.#records;
   }
 
+  /** Clock.monotonic() when the last complete list was asked for; undefined before the first one. */
+  listedAt(): number | undefined {
+    return this.#lastSuccess;
+  }
+
   /** Lists as soon as possible instead of at the next tick. */
   poke(): void {
     this.#pause.poke();

@@ -1,5 +1,6 @@
 import type { PodUid } from '../api/brands.ts';
 import type { Pod, PodStatus } from '../api/types.ts';
+import type { MadeMembers } from '../pleg/observer.ts';
 import type { ObservedPod } from '../pleg/types.ts';
 import type { ProbeKind, ProbeResult } from '../sync/plan.ts';
 import type { StatusOverride } from './lifecycle.ts';
@@ -55,6 +56,10 @@ export interface RuntimeSuspect {
 /** Looks at one pod in the runtime. */
 export interface PodObserver {
   observe(uid: PodUid, signal?: AbortSignal): Promise<ObservedPod>;
+  /** What is known of a pod after some of its members were made. */
+  update(previous: ObservedPod, made: MadeMembers, signal?: AbortSignal): Promise<ObservedPod>;
+  /** For a pod never seen here before: nothing, where a complete list says that the runtime has nothing of it. */
+  first(uid: PodUid, signal?: AbortSignal): Promise<ObservedPod>;
 }
 
 /** A line in the pod's own record of what was decided and done. */

@@ -114,9 +114,12 @@ class PodSync {
       const next = this.#plan(observed);
       waits = next.waits;
       if (next.actions.length === 0) break;
-      failures = await this.#stage(observed, next.actions);
+      const made: StageContext['made'] = { sandboxes: [], containers: [] };
+      failures = await this.#stage(observed, next.actions, made);
       this.#note(failures, waits);
-      [observed, status] = await this.#look();
+      // Where a stage only made things, those are all there is to look at.
+      const onlyMade = failures.size === 0 && next.actions.every((a) => a.type === 'RunPodSandbox' || a.type === 'StartContainer');
+      [observed, status] = await this.#look(onlyMade ? { previous: observed, made } : undefined);
       if (isTerminal(status)) return { kind: 'advance' };
       // What was killed to start again is started although another container failed.
       const killed = next.actions.some((a) => a.type === 'KillContainer' && a.thenStart && !failures.has(a.name));
@@ -137,16 +140,22 @@ class PodSync {
    * Looks at the runtime and publishes what it shows. Nothing is published while a container is between its kill and its
    * new start: once shown as ended for good it could not be shown as running again, and a pod of such containers would be over.
    */
-  async #look(): Promise<[ObservedPod, PodStatus | undefined]> {
-    const { observer, cache } = this.#deps;
-    const observed = await observer.observe(this.#state.uid, this.#signal);
-    cache.put(observed);
+  async #look(after?: { previous: ObservedPod; made: StageContext['made'] }): Promise<[ObservedPod, PodStatus | undefined]> {
+    const observed = await this.#observe(after);
+    this.#deps.cache.put(observed);
     if ([...this.#memory.mustStart].some((name) => !this.#explained.has(name))) return [observed, undefined];
     return [observed, this.#publish(observed)];
   }
 
   #publish(observed: ObservedPod): PodStatus {
     return this.#deps.publisher.publish(this.#pod, observed, { terminal: false, override: this.#state.status });
+  }
+
+  #observe(after?: { previous: ObservedPod; made: StageContext['made'] }): Promise<ObservedPod> {
+    const { observer, cache } = this.#deps;
+    const { uid } = this.#state;
+    if (after !== undefined) return observer.update(after.previous, after.made, this.#signal);
+    return cache.get(uid) === undefined ? observer.first(uid, this.#signal) : observer.observe(uid, this.#signal);
   }
 
   #plan(observed: ObservedPod): Plan {
@@ -164,7 +173,7 @@ class PodSync {
     });
   }
 
-  async #stage(observed: ObservedPod, actions: readonly PodAction[]): Promise<Map<string, SyncError>> {
+  async #stage(observed: ObservedPod, actions: readonly PodAction[], made: StageContext['made']): Promise<Map<string, SyncError>> {
     const { sync, crashLoop, slots, timeline } = this.#deps;
     const pod = this.#pod;
     const failures = new Map<string, SyncError>();
@@ -187,6 +196,7 @@ class PodSync {
       sandbox: (attempt) => this.#sandbox(attempt),
       slot: this.#slot ?? noSlot,
       signal: this.#signal,
+      made,
       failures,
       graceOverride: this.#state.graceSeconds,
     };

@@ -91,6 +91,8 @@ export interface StageContext {
   sandbox(attempt: number): Promise<{ config: PodSandboxConfig; runtimeHandler: string }>;
   slot: HeldSlot;
   signal: AbortSignal;
+  /** What this stage has made in the runtime. */
+  made: { sandboxes: string[]; containers: { id: string; sandboxId: string }[] };
   /** Errors of this stage by container name ('' for the pod itself). */
   failures: Map<string, SyncError>;
   /** Grace for a kill of the whole pod, seconds; undefined: the pod's own. */

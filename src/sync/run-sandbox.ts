@@ -23,6 +23,7 @@ export async function runSandbox(deps: SyncDeps, ctx: StageContext, action: Acti
     if (config.logDirectory !== undefined) await deps.files.mkdir(config.logDirectory, 0o755);
     const id = await deps.runtime.runPodSandbox(config, runtimeHandler, { signal });
     if (id === '') throw new Error('the runtime returned an empty sandbox id');
+    ctx.made.sandboxes.push(id);
     deps.metrics.sandboxStarted(runtimeHandler, (deps.clock.monotonic() - began) / 1000, false);
   } catch (err) {
     deps.metrics.sandboxStarted(runtimeHandler, (deps.clock.monotonic() - began) / 1000, true);

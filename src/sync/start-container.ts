@@ -38,6 +38,7 @@ export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: Co
     if (isCriError(err, 'NotFound')) deps.images.forget(imageRef);
     throw failed('CreateContainerError', err);
   });
+  ctx.made.containers.push({ id, sandboxId: sandbox.id });
   deps.events.event(object, 'Normal', 'Created', 'Container created');
   await deps.runtime.startContainer(id, { signal }).catch((err: unknown) => {
     throw failed('RunContainerError', err);
