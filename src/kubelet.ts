@@ -53,7 +53,12 @@ export interface KubeletPorts {
   images: ImageEnsurer;
   specs: SpecBuilder;
   hooks: HookRunner;
-  cgroups: PodCgroupsPort & { sweep(isKnown: (uid: string) => boolean): Promise<void>; setup(): Promise<void> };
+  cgroups: PodCgroupsPort & {
+    setup(): Promise<void>;
+    sweep(isKnown: (uid: string) => boolean): Promise<void>;
+    /** Brings the QoS classes in line with the pods that are here. */
+    updateQOS(active: readonly Pod[]): Promise<void>;
+  };
   volumes: PodVolumes;
   dirs: PodDirs & { sweep(isKnown: (uid: string) => boolean): Promise<void> };
   probes: PodProbes & ProbeResults;
@@ -248,6 +253,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     sweepDisk: async (isKnown) => {
       await ports.dirs.sweep(isKnown);
       await ports.cgroups.sweep(isKnown);
+      await ports.cgroups.updateQOS(store.all().filter((pod) => dispatcher.state(podUid(pod.metadata.uid))?.phase !== 'finished'));
     },
     collect: () => {
       const alive = new Set([...relist.records().values()].flatMap((r) => [...r.containers.keys()]));

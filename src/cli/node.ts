@@ -8,6 +8,7 @@ import { terminationMessage } from '../containers/termination-message.ts';
 import { type ConnectedRuntime, connectRuntime } from '../cri/connect.ts';
 import { isCriError } from '../cri/errors.ts';
 import { openCgroupFs } from '../host/cgroups/node-cgroup-fs.ts';
+import { isSwapAccounted } from '../host/cgroups/swap.ts';
 import { systemClock } from '../host/clock.ts';
 import { nodeFiles } from '../host/files-node.ts';
 import { type Machine, readMachine } from '../host/machine.ts';
@@ -89,11 +90,13 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
     log,
     nodeEvent: (type, reason, message) => events.event({ kind: 'Node', namespace: '', name, uid: name }, type, reason, message),
   });
+  // Before the first question about them: whether swap is accounted shows only below the root.
+  await cgroups.setup();
   const podsDir = posix.join(flags.rootDir, 'pods');
   const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
   const volumes = new NoVolumes();
   const specs = new PodSpecs({
-    node: nodeSettings(config, flags, machine, cgroupFs.version),
+    node: nodeSettings(config, flags, machine, cgroupFs.version, await isSwapAccounted(cgroupFs, podCgroupsScope(config))),
     nodeName: name,
     hostIPs: () => hostIPs,
     allocatable: () => allocatable,
@@ -234,14 +237,20 @@ function cgroupOptions(config: ResolvedConfig, driver: CgroupDriver, limits: Pod
   };
 }
 
-function nodeSettings(config: ResolvedConfig, flags: KubeletFlags, machine: Machine, cgroupVersion: 1 | 2): NodeSettings {
+function nodeSettings(
+  config: ResolvedConfig,
+  flags: KubeletFlags,
+  machine: Machine,
+  cgroupVersion: 1 | 2,
+  swapAccounted: boolean,
+): NodeSettings {
   return {
     cgroupVersion,
     memory: machine.memory,
     swap: machine.swap,
     hugepageSizes: machine.hugepages.map((h) => h.pageSize),
     pageSize: 4096,
-    swapControllerAvailable: cgroupVersion === 2,
+    swapControllerAvailable: swapAccounted,
     cpuCFSQuota: config.cpuCFSQuota,
     cpuCFSQuotaPeriodUs: config.cpuCFSQuotaPeriodMs * 1000,
     singleProcessOOMKill: config.singleProcessOOMKill ?? cgroupVersion === 1,

@@ -148,6 +148,7 @@ export class Agent {
       hooks: { run: async () => {} },
       cgroups: {
         setup: async () => {},
+        updateQOS: async () => {},
         ensurePod: async (pod) => void this.cgroups.add(pod.metadata.uid),
         destroyPod: async (pod) => void this.cgroups.delete(pod.metadata.uid),
         sweep: async (isKnown) => {
