@@ -9,6 +9,8 @@ import type { Health, Service } from '../observe/service.ts';
 const PERIOD_MS = 5_000;
 const SUSPECT_PERIOD_MS = 500;
 const DOWN_AFTER_MS = 30_000;
+/** A suspicion that Status does not confirm wakes everybody at most so often: else one call that always fails would be a storm. */
+const UNCONFIRMED_WAKE_MS = 10_000;
 
 export interface RuntimeStateDeps {
   runtime: Pick<CriRuntime, 'status'>;
@@ -28,6 +30,9 @@ export class RuntimeState implements Service {
   #status: RuntimeStatus | undefined;
   #lastAnswer: number | undefined;
   #suspect = false;
+  /** The last Status failed. */
+  #failing = false;
+  #lastWake: number | undefined;
   #startedAt = 0;
 
   constructor(deps: RuntimeStateDeps) {
@@ -88,17 +93,24 @@ export class RuntimeState implements Service {
 
   async #ask(signal: AbortSignal): Promise<void> {
     const { runtime, clock, log, recovered } = this.#deps;
-    const before = this.#status === undefined || this.#suspect ? 'away' : this.notReady();
+    const wasAway = this.#status === undefined || this.#failing || this.notReady() !== undefined;
+    const wasSuspect = this.#suspect;
     try {
       this.#status = await runtime.status({ signal });
-      this.#lastAnswer = clock.monotonic();
+      const now = clock.monotonic();
+      this.#lastAnswer = now;
       this.#suspect = false;
+      this.#failing = false;
       this.#first.resolve();
-      if (before !== undefined && this.notReady() === undefined) recovered();
+      const unconfirmed = wasSuspect && now - (this.#lastWake ?? Number.NEGATIVE_INFINITY) >= UNCONFIRMED_WAKE_MS;
+      if (this.notReady() !== undefined || !(wasAway || unconfirmed)) return;
+      this.#lastWake = now;
+      recovered();
     } catch (err) {
       if (signal.aborted) return;
       if (!this.#suspect) log.error(err, 'Container runtime sanity check failed');
       this.#suspect = true;
+      this.#failing = true;
     }
   }
 }
