@@ -1,6 +1,6 @@
 import type { Pod } from '../../src/api/types.ts';
 import { ownEnd } from './behaviour.ts';
-import type { Call, Happening } from './journal.ts';
+import { type Call, type Happening, mutating } from './journal.ts';
 import type { ContainerRecord } from './machine.ts';
 import type { World } from './world.ts';
 
@@ -12,6 +12,8 @@ interface Version {
 
 /** Seconds that StopContainer gets at least. */
 const leastStop = 2;
+/** So many calls that change one pod, in one minute, are a storm whatever fails. */
+const stormPerMinute = 120;
 /** A change of the source reaches a lane within this time; milliseconds. */
 const deliveryMs = 50;
 
@@ -37,6 +39,8 @@ export class Oracle {
   /** Highest attempt by `uid/container` of this life of the pod. */
   readonly #attempts = new Map<string, { attempt: number; id: string; started: boolean }>();
   readonly #termedAt = new Map<string, number>();
+  /** Times of the last minute's calls that changed a pod. */
+  readonly #changes = new Map<string, number[]>();
 
   constructor(world: World) {
     this.#world = world;
@@ -89,6 +93,7 @@ export class Oracle {
   #call(call: Call): void {
     const uid = call.podUid;
     if (uid === undefined) return;
+    if (mutating.has(call.op)) this.#countChange(uid);
     if (call.op === 'RunPodSandbox' || call.op === 'CreateContainer' || call.op === 'StartContainer') {
       const last = this.#history.get(uid)?.at(-1);
       const gone = last?.pod === undefined || last.pod.metadata.deletionTimestamp !== undefined;
@@ -99,6 +104,14 @@ export class Oracle {
     if (c === undefined) return;
     if (call.op === 'StartContainer') this.#start(c);
     if (call.op === 'StopContainer') this.#stop(c, call.timeoutSeconds ?? 0);
+  }
+
+  #countChange(uid: string): void {
+    const now = this.#now();
+    const recent = (this.#changes.get(uid) ?? []).filter((at) => at > now - 60_000);
+    recent.push(now);
+    this.#changes.set(uid, recent);
+    if (recent.length > stormPerMinute) this.#broken(`${recent.length} calls in a minute that change pod ${uid}`);
   }
 
   /** Init containers come one after another and before all others. */
@@ -153,7 +166,11 @@ export class Oracle {
 
   #happening(h: Happening): void {
     const c = h.containerId === undefined ? undefined : this.#world.runtime.machine.containers.get(h.containerId);
-    if (h.kind === 'sandbox-ready' && (h.attempt ?? 0) > 0) this.disturbed.add(h.podUid);
+    if (h.kind === 'sandbox-ready') {
+      if ((h.attempt ?? 0) > 0) this.disturbed.add(h.podUid);
+      // A new sandbox begins with the first init container, and nothing is left of its earlier runs.
+      for (const c of this.wanted(h.podUid)?.spec.initContainers ?? []) this.#attempts.delete(`${h.podUid}/${c.name}`);
+    }
     if (c === undefined) return;
     switch (h.kind) {
       case 'container-created':
