@@ -57,6 +57,15 @@ function shown(node: Located): unknown {
   return node.kind === 'scalar' ? node.value : undefined;
 }
 
+/**
+ * Drop-ins go through Go's plain JSON reader in the end, which takes names in any case. The merged text has its names
+ * sorted and the last one wins: `maxpods` comes after the base's `maxPods`, `MaxPods` before it and is lost.
+ */
+function inOtherCase(key: string, branch: Branch): string {
+  const known = [...branch.keys()].find((name) => name.toLowerCase() === key.toLowerCase());
+  return known !== undefined && key > known ? known : key;
+}
+
 /** Marks a value that was refused: it is left out, the fault is recorded. */
 const refused = Symbol('refused');
 
@@ -77,15 +86,16 @@ class Decoder {
     const object = newObject();
     for (const [key, { keyAt, value }] of node.entries) {
       if (skip.has(key)) continue;
-      const childPath = path === '' ? key : `${path}.${key}`;
-      const child = branch.get(key);
+      const name = branch.has(key) || !this.#patch ? key : inOtherCase(key, branch);
+      const childPath = path === '' ? name : `${path}.${name}`;
+      const child = branch.get(name);
       if (child === undefined) {
         this.unknown.push({ path: childPath, at: keyAt });
         continue;
       }
       if (!(child instanceof Map)) this.places.set(childPath, value.at);
       const decoded = child instanceof Map ? this.#subBranch(value, child, childPath) : this.#field(value, child);
-      if (decoded !== refused && decoded !== undefined) object[key] = decoded;
+      if (decoded !== refused && decoded !== undefined) object[name] = decoded;
     }
     return object;
   }

@@ -109,6 +109,16 @@ test('a drop-in turns an empty list of the file into the default again, as for t
   assert.deepEqual((await load(files, '--config=kubelet.yaml', '--config-dir=d')).resolved.enforceNodeAllocatable, ['pods']);
 });
 
+test('a drop-in may write names in another case where the real kubelet takes them', async () => {
+  const files = { '/cfg/d/1.conf': `${header}maxpods: 5\nPort: 1\nmemorySwap: {swapbehavior: NoSwap}\n` };
+  const { resolved, warnings } = await load(files, '--config-dir=d');
+  assert.deepEqual([resolved.maxPods, resolved.port, resolved.memorySwap.swapBehavior], [5, 10250, 'NoSwap']);
+  assert.deepEqual(
+    warnings.map((w) => w.field),
+    ['Port'],
+  );
+});
+
 test('only a drop-in folder: legacy defaults below, no eviction defaults', async () => {
   const { resolved } = await load({ '/cfg/d/1.conf': `${header}maxPods: 5\n` }, '--config-dir=d');
   assert.equal(resolved.maxPods, 5);
