@@ -124,7 +124,7 @@ class AgentProcess implements Agent {
     this.configFile = paths.configFile;
     this.logFile = join(paths.dir, 'kubelet.log');
     this.healthzUrl = `http://127.0.0.1:${config['healthzPort']}/healthz`;
-    this.url = `http://127.0.0.1:${config['readOnlyPort']}`;
+    this.url = `http://${config['address']}:${config['readOnlyPort']}`;
   }
 
   async start(): Promise<void> {

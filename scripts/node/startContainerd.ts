@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { access, mkdir, open, readFile, rmdir, statfs, writeFile } from 'node:fs/promises';
+import { access, mkdir, open, readFile, rm, rmdir, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -8,11 +8,12 @@ import { createCgroup } from './cgroups.ts';
 import { cleanUpRun, cleanUpStaleRuns, leftovers } from './cleanUpRun.ts';
 import { cniConfig, containerdConfig, parseContainerdVersion } from './containerdConfig.ts';
 import { criReady } from './criReady.ts';
-import { cniChains, iptablesWork } from './iptables.ts';
+import { iptablesWork } from './iptables.ts';
+import { unmountBelow } from './mounts.ts';
 import { endProcesses, isAlive, type ProcessRef, processRef, signalProcess, waitGone } from './processes.ts';
+import { registerRun } from './registerRun.ts';
 import { mustRun, run, systemPath } from './run.ts';
-import { bootId, claimRun, ownRef, type RunRecord, readRuns, runDir, writeRecord } from './runRecord.ts';
-import { freeSubnet } from './subnets.ts';
+import { type RunRecord, writeRecord } from './runRecord.ts';
 
 const project = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const CNI_BIN_DIRS = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni'];
@@ -90,34 +91,14 @@ export async function startContainerd(options: ContainerdOptions = {}): Promise<
   const cniBinDir = await firstWith(CNI_BIN_DIRS, ['bridge', 'host-local', 'loopback']);
   const restrictOomScoreAdj = !(await mayLowerOomScore());
 
-  const index = await claimRun();
-  const state = join(runDir(index), 'state');
-  const socket = join(runDir(index), 'containerd.sock');
-  const parent = resolve(options.dir ?? join(project, '.run', String(index)));
-  const dir = join(parent, 'containerd');
-  const others = (await readRuns()).flatMap((r) => (r.live && r.record !== undefined ? [r.record] : []));
-  const record: RunRecord = {
-    index,
-    owner: await ownRef(),
-    boot: await bootId(),
-    dir,
-    state,
-    socket,
-    config: join(dir, 'config.toml'),
-    network: `kts${index}`,
-    bridge: `kts${index}`,
-    subnet: await freeSubnet(index),
-    cgroupRoot: `/kubelet-ts-${index}`,
-    // What another live run brought is not "before": the last of them to stop removes it.
-    chainsBefore: others[0]?.chainsBefore ?? (await cniChains()),
-    forwardingWasOff: others[0]?.forwardingWasOff ?? (await readFile('/proc/sys/net/ipv4/ip_forward', 'utf8')).trim() === '0',
-    shimDirWasAbsent: others[0]?.shimDirWasAbsent ?? !(await exists('/run/containerd')),
-    processes: [],
-    folders: [],
-  };
-  await writeRecord(record);
+  const record = await registerRun('containerd', options.dir);
+  const { dir, state, socket } = record;
   const daemon = new ContainerdRun(record, binary, versionText.trim().split(/\s+/)[2] ?? '', restrictOomScoreAdj);
   try {
+    for (const folder of record.folders) {
+      await unmountBelow([folder]);
+      await rm(folder, { recursive: true, force: true });
+    }
     for (const folder of ['root', 'cni/conf', 'cni/data', 'tmp']) await mkdir(join(dir, folder), { recursive: true });
     await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
     await createCgroup(record.cgroupRoot);
