@@ -88,7 +88,7 @@ function report(result: Awaited<ReturnType<typeof watchPods>>, interrupted: bool
     line(`${result.wanted}/${result.wanted} pods ready in ${result.seconds.toFixed(1)} s`);
     return 0;
   } else if (!interrupted) {
-    line(`✗ ${Math.max(0, result.ready)}/${result.wanted} pods ready; not ready:`);
+    line(`✗ ${result.ready}/${result.wanted} pods ready; not ready:`);
     for (const fault of result.faults) line(`    ${fault}`);
   }
   return 1;

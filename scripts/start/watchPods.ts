@@ -50,8 +50,9 @@ export async function watchPods(o: WatchOptions): Promise<WatchResult> {
     const ended = o.agent.ended();
     const done = (o.once && (seconds !== undefined || elapsed * 1000 > o.timeoutMs)) || o.signal.aborted || ended !== undefined;
     if (done) {
-      if (ended !== undefined) faults.unshift(`the agent ended (${ended}): its log is ${o.agent.logFile}`);
-      return { wanted: expected.length, ready: expected.length - faults.length, seconds, faults };
+      const ready = expected.length - faults.length;
+      if (ended !== undefined) faults.unshift(`the agent ended (${ended}):\n${await lastLines(o.agent)}`);
+      return { wanted: expected.length, ready, seconds, faults };
     }
     await sleep(table ? 500 : 50, undefined, { signal: o.signal }).catch(() => {});
   }
@@ -67,6 +68,15 @@ async function findFaults(expected: readonly ExpectedPod[], rows: readonly PodRo
     faults.push(row === undefined ? `${file}: ${(await refusal(agent, file)) ?? 'no such pod yet'}` : describeRow(row));
   }
   return faults;
+}
+
+/** The end of the log: the file itself goes with the run. */
+async function lastLines(agent: Agent): Promise<string> {
+  const lines = (await agent.log().catch(() => '')).trimEnd().split('\n');
+  return lines
+    .slice(-8)
+    .map((l) => `      ${l}`)
+    .join('\n');
 }
 
 /** What the agent logged about a manifest that it did not take. */
