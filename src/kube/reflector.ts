@@ -51,6 +51,8 @@ const RequestTimeoutMs = 60_000;
 const MinWatchSeconds = 300;
 /** A watch that ends sooner was refused in all but name. */
 const ShortWatchMs = 1_000;
+/** A list that was needed so rarely is no storm. */
+const RareListMs = 60_000;
 /** Lines that cannot be read, without one between them that can, after which all is listed anew. */
 const MaxBadLines = 3;
 
@@ -86,6 +88,7 @@ export class Reflector<T extends KubeObject> {
   #badLines = 0;
   #fault: KubeError | undefined;
   #changes = 0;
+  #listedAt = 0;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -173,6 +176,8 @@ export class Reflector<T extends KubeObject> {
       if (again) return 0;
     } else if (!keepsVersion.has(code)) {
       this.#listed = false;
+      // A version that has grown old is no failure of the server: only the jitter is due, not what failures before it earned.
+      if (code === 'Gone' && this.#options.clock.monotonic() - this.#listedAt > RareListMs) return this.#backoff.short();
     } else if (code === 'BadResponse' && ++this.#badLines >= MaxBadLines) {
       this.#badLines = 0;
       this.#listed = false;
@@ -293,6 +298,7 @@ export class Reflector<T extends KubeObject> {
     this.#version = version;
     this.#versionRefused = false;
     this.#listed = true;
+    this.#listedAt = this.#options.clock.monotonic();
     this.#fault = undefined;
     this.#tell(changes, !this.#hasSynced);
     if (this.#hasSynced) return;

@@ -25,6 +25,11 @@ export class RetryBackoff {
     this.#random = random;
   }
 
+  /** The shortest wait, jitter included, that counts for nothing later. */
+  short(): number {
+    return BaseMs * (1 + this.#random.float());
+  }
+
   /** Milliseconds to wait now; at least what the server asked for. */
   next(retryAfterMs = 0): number {
     const now = this.#clock.monotonic();
