@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { PodUid } from './api/brands.ts';
 import { podUid } from './api/brands.ts';
+import { isStaticPod, podFullName } from './api/pod.ts';
 import type { Container, Pod } from './api/types.ts';
 import { containerHashHex } from './compat/container-hash.ts';
 import { ContainerCollector } from './containers/container-collector.ts';
@@ -12,6 +13,7 @@ import type { ContainerStatus } from './cri/types.ts';
 import type { Clock } from './host/clock.ts';
 import type { Files } from './host/files.ts';
 import type { Random } from './host/random.ts';
+import type { KubeApi } from './kube/api.ts';
 import { RuntimeState } from './node/runtime-state.ts';
 import type { EventObject, EventRecorder } from './observe/events.ts';
 import type { KubeletMetrics } from './observe/kubelet-metrics.ts';
@@ -24,6 +26,8 @@ import { Relist } from './pleg/relist.ts';
 import { PodCleanup } from './pods/cleanup.ts';
 import { Dispatcher } from './pods/dispatcher.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
+import { Intake, type Rejection } from './pods/intake.ts';
+import { isMirrorOf, type MirrorPods } from './pods/mirrors.ts';
 import type { PodCgroupsPort, PodDirs, PodObserver, PodProbes, PodVolumes } from './pods/ports.ts';
 import { Publisher } from './pods/publisher.ts';
 import { StartSlots } from './pods/start-slots.ts';
@@ -31,6 +35,7 @@ import { PodStore } from './pods/store.ts';
 import { PodWorker } from './pods/worker.ts';
 import { type BadManifests, SourceReader } from './sources/source-reader.ts';
 import type { PodSource } from './sources/types.ts';
+import { ApiStatusWriter } from './status/api-writer.ts';
 import { StatusManager } from './status/manager.ts';
 import { PodStatusPublisher } from './status/publisher.ts';
 import type { ProbeResults } from './status/readiness.ts';
@@ -64,6 +69,10 @@ export interface KubeletPorts {
   probes: PodProbes & ProbeResults;
   backOffKey: BackOffKey;
   terminationMessage(status: ContainerStatus): Promise<string>;
+  /** Why the node cannot take a pod beside `others`; undefined when it can. */
+  admit(pod: Pod, others: readonly Pod[]): Rejection | undefined;
+  /** Absent on a node without an API server. */
+  cluster?: { api: KubeApi; mirrors: MirrorPods };
 }
 
 export interface KubeletOptions {
@@ -204,31 +213,59 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   const dispatcher: Dispatcher = new Dispatcher({
     clock,
     log,
-    step: (state, signal) => metrics.timed(state.phase, () => worker.step(state, signal)),
+    step: (state, signal) => {
+      if (state.phase === 'sync' && isStaticPod(state.pod)) void cluster?.mirrors.ensure(state.pod, signal);
+      return metrics.timed(state.phase, () => worker.step(state, signal));
+    },
     moved: ({ uid, phase }) => {
       if (phase === 'finished' && !store.has(uid) && dispatcher.remove(uid)) forget(uid);
     },
   });
 
+  // The API server's side: statuses out, mirrors of static pods.
+  const cluster = ports.cluster;
+  const mayRun = (uid: PodUid) => ['sync', 'terminating'].includes(dispatcher.state(uid)?.phase ?? 'finished');
+  const writer =
+    cluster &&
+    new ApiStatusWriter({
+      api: cluster.api,
+      statuses,
+      clock,
+      log,
+      mayRun,
+      metrics,
+      apiPod: (pod) => {
+        if (!isStaticPod(pod)) return store.get(podUid(pod.metadata.uid));
+        const mirror = cluster.mirrors.of(pod);
+        return mirror !== undefined && isMirrorOf(mirror, pod) ? mirror : undefined;
+      },
+      accepted: (pod) => timeline.note(pod.metadata.uid, 'status accepted'),
+    });
+
   // sources: what is to run.
+  const intake = new Intake({
+    store,
+    dispatcher,
+    timeline,
+    events,
+    log,
+    admit: ports.admit,
+    reject: (pod, { reason, message }) => {
+      const uid = podUid(pod.metadata.uid);
+      const override = { phase: 'Failed' as const, reason, message: `Pod was rejected: ${message}` };
+      publisher.publish(pod, nothingObserved(uid, clock.monotonic()), { terminal: true, override });
+      publisher.terminated(pod);
+    },
+    mirrorsSeen: (mirrors) => cluster?.mirrors.seen(mirrors) ?? [],
+    apiObjectChanged: (pod) => writer?.touch(podUid(pod.metadata.uid)),
+    forget: (pod) => forget(podUid(pod.metadata.uid)),
+  });
   const reader = new SourceReader({
     sources: options.sources,
     log,
     changed: (source, set) => {
       const wasReady = store.ready;
-      const { added, updated, removed } = store.applySet(source, set.pods);
-      for (const pod of removed) {
-        log.debug(2, 'SyncLoop REMOVE', { source, pods: [`${pod.metadata.namespace}/${pod.metadata.name}`] });
-        dispatcher.submit(podUid(pod.metadata.uid), { kills: [{ cause: 'removed' }] });
-      }
-      for (const pod of [...added, ...updated]) {
-        timeline.note(pod.metadata.uid, 'seen', source);
-        log.debug(2, added.includes(pod) ? 'SyncLoop ADD' : 'SyncLoop UPDATE', {
-          source,
-          pods: [`${pod.metadata.namespace}/${pod.metadata.name}`],
-        });
-        dispatcher.submit(podUid(pod.metadata.uid), { pod });
-      }
+      intake.changed(source, set.pods);
       if (!wasReady && store.ready) housekeeping.poke();
     },
   });
@@ -249,8 +286,10 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     store,
     dispatcher,
     records: () => relist.records(),
+    begin: (pod) => intake.begin(pod),
     forget,
-    sweepDisk: async (isKnown) => {
+    sweepDisk: async (isKnown, signal) => {
+      await cluster?.mirrors.sweep((mirror) => isShown(mirror, [...store.all(), ...dispatcher.states().map((s) => s.pod)]), signal);
       await ports.dirs.sweep(isKnown);
       await ports.cgroups.sweep(isKnown);
       await ports.cgroups.updateQOS(store.all().filter((pod) => dispatcher.state(podUid(pod.metadata.uid))?.phase !== 'finished'));
@@ -266,7 +305,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   const node: EventObject = { kind: 'Node', namespace: '', name: options.nodeName, uid: options.nodeName };
   const containerGc = new ContainerGcService({ collector, clock, events, node, log });
 
-  const services: Service[] = [runtimeState, relist, reader, housekeeping, containerGc];
+  const services: Service[] = [runtimeState, relist, reader, housekeeping, containerGc, ...(writer === undefined ? [] : [writer])];
   return {
     services,
     async start(signal) {
@@ -294,4 +333,9 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     cache,
     slots,
   };
+}
+
+/** A static pod of that name is wanted, or still on its way out. */
+function isShown(mirror: Pod, pods: readonly Pod[]): boolean {
+  return pods.some((pod) => isStaticPod(pod) && podFullName(pod) === podFullName(mirror));
 }

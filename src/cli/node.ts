@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { type AdmissionNode, generalPredicates } from '../admission/general-predicates.ts';
 import type { Pod } from '../api/types.ts';
 import { backoffKey } from '../compat/backoff-key.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
@@ -10,6 +11,7 @@ import { isCriError } from '../cri/errors.ts';
 import { openCgroupFs } from '../host/cgroups/node-cgroup-fs.ts';
 import { isSwapAccounted } from '../host/cgroups/swap.ts';
 import { systemClock } from '../host/clock.ts';
+import { diskSpace } from '../host/disk.ts';
 import { nodeFiles } from '../host/files-node.ts';
 import { type Machine, readMachine } from '../host/machine.ts';
 import { nodeMounts } from '../host/mounts.ts';
@@ -83,7 +85,8 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
   const events = new LogEvents(log, (uid, what, detail) => timeline.note(uid, what, detail));
 
   const reservations = { systemReserved: config.systemReserved, kubeReserved: config.kubeReserved, evictionHard: config.evictionHard };
-  const capacity = nodeCapacity(machine, { maxPods: config.maxPods, podsPerCore: config.podsPerCore });
+  const { capacity: ephemeralStorage } = await diskSpace(flags.rootDir);
+  const capacity = nodeCapacity(machine, { ephemeralStorage, maxPods: config.maxPods, podsPerCore: config.podsPerCore });
   const allocatable = Object.fromEntries([...nodeAllocatable(capacity, reservations)].map(([key, q]) => [key, q.toString()]));
   const cgroups = new PodCgroups(cgroupOptions(config, driver, podsLimits(machine, reservations, config.enforceNodeAllocatable)), {
     fs: cgroupFs,
@@ -92,6 +95,18 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
   });
   // Before the first question about them: whether swap is accounted shows only below the root.
   await cgroups.setup();
+  const admissionNode: AdmissionNode = {
+    name,
+    labels: {
+      ...flags.nodeLabels,
+      'kubernetes.io/hostname': name,
+      'kubernetes.io/os': 'linux',
+      'kubernetes.io/arch': machine.architecture,
+    },
+    taints: [],
+    allocatable,
+    supportsStrictGroups: false,
+  };
   const podsDir = posix.join(flags.rootDir, 'pods');
   const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
   const volumes = new NoVolumes();
@@ -145,6 +160,7 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
     probes: new NoProbes(log),
     backOffKey: backoffKey,
     terminationMessage: (status) => terminationMessage(status, systemTailReader),
+    admit: (pod, others) => generalPredicates(pod, others, admissionNode)[0],
   };
   const options: KubeletOptions = {
     nodeName: name,

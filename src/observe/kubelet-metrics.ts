@@ -10,6 +10,8 @@ export interface KubeletMetrics {
   sandboxStarted(runtimeHandler: string, seconds: number, failed: boolean): void;
   /** kubelet_started_containers_total, _errors_total. */
   containerStarted(kind: string, errorCode: string | undefined): void;
+  /** kubelet_pod_status_sync_duration_seconds. */
+  statusSynced(seconds: number): void;
   /** kubelet_terminated_containers_total. */
   containerTerminated(kind: string, exitCode: number, reason: string): void;
 }
@@ -22,4 +24,5 @@ export const noKubeletMetrics: KubeletMetrics = {
   sandboxStarted() {},
   containerStarted() {},
   containerTerminated() {},
+  statusSynced() {},
 };

@@ -20,10 +20,12 @@ export interface HousekeepingDeps {
   store: PodStore;
   dispatcher: Dispatcher;
   records(): ReadonlyMap<PodUid, PodRecord>;
+  /** Gives a desired pod that has no lane one, unless it was refused. */
+  begin(pod: Pod): void;
   /** Drops the memory of a pod whose lane is gone. */
   forget(uid: PodUid): void;
   /** Directories and cgroups of pods that nobody knows. */
-  sweepDisk(isKnown: (uid: string) => boolean): Promise<void>;
+  sweepDisk(isKnown: (uid: string) => boolean, signal: AbortSignal): Promise<void>;
   /** Old back-offs, statuses. */
   collect(): void;
 }
@@ -76,11 +78,11 @@ export class Housekeeping implements Service {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { store, dispatcher, records, collect, sweepDisk, forget, log } = this.#deps;
+    const { store, dispatcher, begin, records, collect, sweepDisk, forget, log } = this.#deps;
     for (const { uid, phase } of dispatcher.states()) if (phase === 'finished' && !store.has(uid) && dispatcher.remove(uid)) forget(uid);
     for (const pod of store.all()) {
       const uid = podUid(pod.metadata.uid);
-      if (dispatcher.state(uid) === undefined) dispatcher.submit(uid, { pod });
+      if (dispatcher.state(uid) === undefined) begin(pod);
     }
     const dead = new Set<PodUid>();
     for (const record of records().values()) {
@@ -93,7 +95,7 @@ export class Housekeeping implements Service {
     if (this.#round++ % DISK_EVERY !== 0) return;
     collect();
     const isKnown = (uid: string) => store.has(podUid(uid)) || dispatcher.state(podUid(uid)) !== undefined || records().has(podUid(uid));
-    await sweepDisk(isKnown).catch((err: unknown) => {
+    await sweepDisk(isKnown, signal).catch((err: unknown) => {
       if (!signal.aborted) log.error(err, 'Failed cleaning pods');
     });
   }

@@ -7,6 +7,8 @@ export interface SetChanges {
   added: Pod[];
   updated: Pod[];
   removed: Pod[];
+  /** Only the status, or what nobody here reads, is different. */
+  reconciled: Pod[];
 }
 
 /** The desired pods of every source. A source delivers full sets; what changed against its last one comes back. */
@@ -26,12 +28,14 @@ export class PodStore {
   applySet(source: string, pods: readonly Pod[]): SetChanges {
     const before = this.#sources.get(source) ?? new Map<PodUid, Pod>();
     const after = new Map(pods.map((p) => [podUid(p.metadata.uid), p]));
-    const changes: SetChanges = { added: [], updated: [], removed: [] };
+    const changes: SetChanges = { added: [], updated: [], removed: [], reconciled: [] };
     for (const [uid, pod] of after) {
       const old = before.get(uid);
+      if (old === pod) continue;
       if (old === undefined) changes.added.push(pod);
       else if (isChange(old, pod)) changes.updated.push(pod);
-      else after.set(uid, old);
+      else if (isDeepStrictEqual(old.status, pod.status)) after.set(uid, old);
+      else changes.reconciled.push(pod);
     }
     for (const [uid, pod] of before) if (!after.has(uid)) changes.removed.push(pod);
     this.#sources.set(source, after);

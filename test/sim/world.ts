@@ -177,6 +177,7 @@ export class Agent {
       },
       backOffKey: (pod, c) => [pod.metadata.uid, c.name, c.image].join('/'),
       terminationMessage: async () => '',
+      admit: () => undefined,
     };
     const kubeletOptions: KubeletOptions = {
       nodeName: 'sim-node',

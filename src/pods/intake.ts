@@ -1,0 +1,131 @@
+import { type PodUid, podUid } from '../api/brands.ts';
+import { isMirrorPod, isStaticPod, podFullName } from '../api/pod.ts';
+import type { Pod } from '../api/types.ts';
+import type { EventRecorder } from '../observe/events.ts';
+import type { Logger } from '../observe/log.ts';
+import { podEventObject } from '../sync/event-object.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { PodTimeline } from './ports.ts';
+import type { PodStore } from './store.ts';
+
+export interface Rejection {
+  reason: string;
+  message: string;
+}
+
+export interface IntakeDeps {
+  store: PodStore;
+  dispatcher: Dispatcher;
+  timeline: PodTimeline;
+  events: EventRecorder;
+  log: Logger;
+  /** Why the node cannot take a pod beside `others`; undefined when it can. */
+  admit(pod: Pod, others: readonly Pod[]): Rejection | undefined;
+  /** Shows a pod as refused. */
+  reject(pod: Pod, rejection: Rejection): void;
+  /** All mirrors that the API server has; returns the full names of those that changed. */
+  mirrorsSeen(mirrors: readonly Pod[]): string[];
+  /** The API object of a pod changed: its status may have to be written (again). */
+  apiObjectChanged(pod: Pod): void;
+  /** Nothing of a pod is left to be done: its memory can go. */
+  forget(pod: Pod): void;
+}
+
+/** Takes the full sets of the sources and tells the lanes what changed (contract: pod-lifecycle §1 and §3). */
+export class Intake {
+  readonly #deps: IntakeDeps;
+  readonly #rejected = new Set<PodUid>();
+
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
+  }
+
+  changed(source: string, all: readonly Pod[]): void {
+    const { store, dispatcher, timeline } = this.#deps;
+    const pods = source === 'api' ? this.#withoutMirrors(all) : all;
+    const { added, updated, removed, reconciled } = store.applySet(source, pods);
+    for (const pod of removed) this.#removed(source, pod);
+    for (const pod of reconciled) {
+      this.#deps.apiObjectChanged(pod);
+      if ((pod.spec.readinessGates ?? []).length > 0) dispatcher.submit(podUid(pod.metadata.uid), { pod });
+    }
+    for (const pod of updated) {
+      this.#tell('UPDATE', source, pod);
+      this.#deps.apiObjectChanged(pod);
+      if (!this.#rejected.has(podUid(pod.metadata.uid))) dispatcher.submit(podUid(pod.metadata.uid), { pod });
+    }
+    for (const pod of added.toSorted(byCreation)) {
+      this.#tell('ADD', source, pod);
+      timeline.note(podUid(pod.metadata.uid), 'seen', source);
+      this.begin(pod);
+    }
+  }
+
+  /** Gives a desired pod its lane, unless the node has to refuse it. */
+  begin(pod: Pod): void {
+    const { dispatcher, admit, reject, events, log, timeline } = this.#deps;
+    const { namespace, name } = pod.metadata;
+    const uid = podUid(pod.metadata.uid);
+    if (this.#rejected.has(uid)) return;
+    const known = dispatcher.state(uid) !== undefined;
+    const rejection = known || isEnding(pod) ? undefined : admit(pod, this.#active(uid));
+    if (rejection === undefined) {
+      dispatcher.submit(uid, { pod });
+      return;
+    }
+    this.#rejected.add(uid);
+    log.info('Pod rejected', { pod: `${namespace}/${name}`, podUID: uid, reason: rejection.reason, message: rejection.message });
+    timeline.note(uid, 'rejected', rejection.reason);
+    events.event(podEventObject(pod), 'Warning', rejection.reason, rejection.message);
+    reject(pod, rejection);
+  }
+
+  isRejected(uid: PodUid): boolean {
+    return this.#rejected.has(uid);
+  }
+
+  #removed(source: string, pod: Pod): void {
+    const { dispatcher, forget } = this.#deps;
+    const uid = podUid(pod.metadata.uid);
+    this.#tell('REMOVE', source, pod);
+    this.#rejected.delete(uid);
+    if (!dispatcher.submit(uid, { kills: [{ cause: 'removed' }] })) forget(pod);
+    else if (dispatcher.state(uid)?.phase === 'finished' && dispatcher.remove(uid)) forget(pod);
+  }
+
+  /** Mirrors are no pods of their own: a change of one is a reason to look at the static pod that it shows. */
+  #withoutMirrors(all: readonly Pod[]): Pod[] {
+    const { store, dispatcher, mirrorsSeen, apiObjectChanged } = this.#deps;
+    const changed = new Set(mirrorsSeen(all.filter(isMirrorPod)));
+    if (changed.size > 0) {
+      for (const pod of store.all()) {
+        if (!isStaticPod(pod) || !changed.has(podFullName(pod))) continue;
+        apiObjectChanged(pod);
+        dispatcher.submit(podUid(pod.metadata.uid), { wake: true });
+      }
+    }
+    return all.filter((pod) => !isMirrorPod(pod));
+  }
+
+  /** The pods that count against the node beside one of that UID. */
+  #active(uid: PodUid): Pod[] {
+    const { store, dispatcher } = this.#deps;
+    return store.all().filter((pod) => {
+      if (podUid(pod.metadata.uid) === uid || this.#rejected.has(podUid(pod.metadata.uid))) return false;
+      const state = dispatcher.state(podUid(pod.metadata.uid));
+      return state !== undefined && state.phase !== 'finished' && state.phase !== 'terminated';
+    });
+  }
+
+  #tell(what: string, source: string, pod: Pod): void {
+    this.#deps.log.debug(2, `SyncLoop ${what}`, { source, pods: [`${pod.metadata.namespace}/${pod.metadata.name}`] });
+  }
+}
+
+const isEnding = (pod: Pod) =>
+  typeof pod.metadata.deletionTimestamp === 'string' || pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
+
+function byCreation(a: Pod, b: Pod): number {
+  const [x, y] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
+  return x < y ? -1 : x > y ? 1 : 0;
+}
