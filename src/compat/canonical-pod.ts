@@ -60,7 +60,7 @@ function canonicalValue(value: unknown, type: GoType, toMilli: boolean): unknown
     case 'intOrString':
       return value ?? 0;
     case 'json':
-      return value;
+      return typeof value === 'string' ? freeJson(value) : value;
     case 'pointer':
       return value === undefined ? null : canonicalValue(value, type.elem, false);
     case 'slice':
@@ -69,6 +69,15 @@ function canonicalValue(value: unknown, type: GoType, toMilli: boolean): unknown
       return canonicalMap(value, type.elem, type.text === 'core.ResourceList');
     case 'struct':
       return canonicalStruct(typeof value === 'object' && value !== null ? value : {}, type);
+  }
+}
+
+/** The text is JSON; where it is none, it was read before and is the value. */
+function freeJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
 }
 

@@ -1,4 +1,3 @@
-import { goJson } from './go-json.ts';
 import { dumpQuantity, goQuantity, roundUpToMilli, zeroGoQuantity } from './go-quantity.ts';
 import { type GoField, type GoStruct, type GoType, podType } from './go-schema.ts';
 import { compareGoStrings } from './go-text.ts';
@@ -7,7 +6,7 @@ import { dumpTime } from './go-time.ts';
 /**
  * Go's value dump (spew, `%#v`, sorted keys, no addresses) of the internal Pod, which the UID of a static pod hashes.
  * The input is a pod in JSON form after API defaulting, where a missing key is Go's nil or zero, and an empty list or
- * map is an empty, non-nil one. Source: vectors static-pod (`hashedText`).
+ * map is an empty, non-nil one; free JSON (fieldsV1) is its text. Source: vectors static-pod (`hashedText`).
  */
 export function dumpPod(pod: object): string {
   const parts: string[] = ['(*core.Pod)'];
@@ -68,7 +67,7 @@ function dumpValue(value: unknown, type: GoType, parts: string[], toMilli: boole
       parts.push(dumpIntOrString(value));
       return;
     case 'json':
-      parts.push(`{Raw:([]uint8)[${[...Buffer.from(goJson(value))].join(' ')}]}`);
+      parts.push(`{Raw:([]uint8)[${[...Buffer.from(String(value ?? ''))].join(' ')}]}`);
       return;
     case 'pointer':
       if (isSet) dumpValue(value, type.elem, parts, false);

@@ -1,3 +1,4 @@
+import { trimSpace } from '../api/go-space.ts';
 import { Quantity } from '../api/quantity.ts';
 
 /**
@@ -25,7 +26,7 @@ export const zeroGoQuantity: GoQuantity = { value: 0n, scale: 0, dec: undefined,
 
 /** Reads a quantity's text as Go does, blanks around it dropped. Throws QuantityError for text that is none. */
 export function goQuantity(source: string): GoQuantity {
-  const text = source.trim();
+  const text = trimSpace(source);
   // Refuses what is no quantity, and bounds the exponent.
   Quantity.parse(text);
   if (text === '0') return { ...zeroGoQuantity, text, format: 'DecimalSI' };
@@ -92,7 +93,7 @@ function roundDecAny(dec: { unscaled: bigint; scale: number }): { unscaled: bigi
 
 /** The text that JSON shows for a quantity read from `source`; with `toMilli` after rounding up to thousandths. */
 export function canonicalQuantity(source: string, toMilli: boolean): string {
-  const q = Quantity.parse(source.trim());
+  const q = Quantity.parse(trimSpace(source));
   return (toMilli ? q.roundUp(-3).quantity : q).toString();
 }
 

@@ -1,27 +1,31 @@
+import { trimSpace } from '../api/go-space.ts';
 import { QuantityError } from '../api/quantity.ts';
 import { parseTime, TimeError } from '../api/time.ts';
+import { goJson } from '../compat/go-json.ts';
 import { goQuantity } from '../compat/go-quantity.ts';
 import type { GoStruct, GoType } from '../compat/go-schema.ts';
 import { ManifestError } from './manifest-error.ts';
-import type { YamlNode } from './yaml-tree.ts';
+import type { ManifestNode, ManifestTree } from './manifest-node.ts';
 
 /**
  * Reads a manifest's values into the shape of a Go type as Go's JSON decoder does: unknown fields are dropped, null
  * leaves a field unset, every other value must have the field's type. Maps have no prototype; quantities and times
- * stay text once they have been checked; integers beyond the safe range are bigint. Throws ManifestError `wrong-type`.
+ * stay text once they have been checked, free JSON is its text; integers beyond the safe range are bigint. Throws ManifestError `wrong-type`.
  */
-export function decodeStruct(node: YamlNode, type: GoStruct, file: string): Record<string, unknown> {
-  return new Decoder(file).struct(node, type, '');
+export function decodeStruct(node: ManifestNode, type: GoStruct, file: string, json: ManifestTree['json']): Record<string, unknown> {
+  return new Decoder(file, json).struct(node, type, '');
 }
 
 class Decoder {
   readonly #file: string;
+  readonly #json: ManifestTree['json'];
 
-  constructor(file: string) {
+  constructor(file: string, json: ManifestTree['json']) {
     this.#file = file;
+    this.#json = json;
   }
 
-  struct(node: YamlNode, type: GoStruct, path: string): Record<string, unknown> {
+  struct(node: ManifestNode, type: GoStruct, path: string): Record<string, unknown> {
     if (node.kind !== 'map') throw this.#wrong(node, path, 'an object');
     const out: Record<string, unknown> = {};
     for (const [key, { value }] of node.entries) {
@@ -33,8 +37,8 @@ class Decoder {
     return out;
   }
 
-  #value(node: YamlNode, type: GoType, path: string): unknown {
-    if (node.kind === 'scalar' && node.value === null) return type.kind === 'json' ? null : undefined;
+  #value(node: ManifestNode, type: GoType, path: string): unknown {
+    if (node.kind === 'scalar' && node.value === null) return undefined;
     switch (type.kind) {
       case 'pointer':
         return this.#value(node, type.elem, path);
@@ -53,7 +57,7 @@ class Decoder {
         if (node.kind === 'scalar' && typeof node.value === 'string') return node.value;
         return this.#integer(node, -(2n ** 31n), 2n ** 31n - 1n, path, 'a number or text');
       case 'json':
-        return plainJson(node);
+        return this.#jsonText(node);
       case 'slice':
         return this.#list(node, type.elem, path);
       case 'map':
@@ -63,7 +67,7 @@ class Decoder {
     }
   }
 
-  #wrong(node: YamlNode, path: string, want: string, got = describe(node)): ManifestError {
+  #wrong(node: ManifestNode, path: string, want: string, got = describe(node)): ManifestError {
     const { line, column } = node;
     return new ManifestError({
       code: 'wrong-type',
@@ -76,23 +80,25 @@ class Decoder {
     });
   }
 
-  #string(node: YamlNode, path: string): string {
+  #string(node: ManifestNode, path: string): string {
     if (node.kind !== 'scalar' || typeof node.value !== 'string') throw this.#wrong(node, path, 'text');
     return node.value.toWellFormed();
   }
 
-  #integer(node: YamlNode, min: bigint, max: bigint, path: string, want = 'a whole number'): number | bigint {
+  #integer(node: ManifestNode, min: bigint, max: bigint, path: string, want = 'a whole number'): number | bigint {
     const value = node.kind === 'scalar' ? node.value : undefined;
     if (typeof value !== 'number' && typeof value !== 'bigint') throw this.#wrong(node, path, want);
+    const digits = node.kind === 'scalar' ? node.digits : undefined;
+    if (digits !== undefined && /[.eE]/.test(digits)) throw this.#wrong(node, path, want, digits.slice(0, 80));
     if (typeof value === 'number' && (!Number.isInteger(value) || Math.abs(value) >= 1e21))
       throw this.#wrong(node, path, want, String(value));
     if (value < min || value > max) throw this.#wrong(node, path, `${want} from ${min} to ${max}`, String(value));
     return value;
   }
 
-  #quantity(node: YamlNode, path: string): string {
+  #quantity(node: ManifestNode, path: string): string {
     if (node.kind !== 'scalar' || typeof node.value === 'boolean') throw this.#wrong(node, path, 'a quantity');
-    const text = String(node.value).trim();
+    const text = trimSpace(node.digits ?? String(node.value));
     try {
       goQuantity(text);
     } catch (error) {
@@ -102,7 +108,7 @@ class Decoder {
     return text;
   }
 
-  #time(node: YamlNode, path: string): string {
+  #time(node: ManifestNode, path: string): string {
     const want = 'a time such as 2006-01-02T15:04:05Z';
     if (node.kind !== 'scalar' || typeof node.value !== 'string') throw this.#wrong(node, path, want);
     try {
@@ -114,12 +120,18 @@ class Decoder {
     return node.value;
   }
 
-  #list(node: YamlNode, elem: GoType, path: string): unknown[] {
+  /** As it was written, for a JSON text; else as Go writes it. */
+  #jsonText(node: ManifestNode): string {
+    if (node.kind === 'map' && node.span && this.#json !== undefined) return this.#json.slice(...node.span);
+    return goJson(plainJson(node));
+  }
+
+  #list(node: ManifestNode, elem: GoType, path: string): unknown[] {
     if (node.kind !== 'list') throw this.#wrong(node, path, 'a list');
     return node.items.map((item, i) => this.#value(item, elem, `${path}[${i}]`) ?? zero(elem));
   }
 
-  #map(node: YamlNode, elem: GoType, path: string): Record<string, unknown> {
+  #map(node: ManifestNode, elem: GoType, path: string): Record<string, unknown> {
     if (node.kind !== 'map') throw this.#wrong(node, path, 'an object');
     const out = Object.create(null) as Record<string, unknown>;
     for (const [key, { value }] of node.entries) out[key.toWellFormed()] = this.#value(value, elem, `${path}.${key}`) ?? zero(elem);
@@ -144,7 +156,7 @@ function zero(type: GoType): unknown {
   }
 }
 
-function plainJson(node: YamlNode): unknown {
+function plainJson(node: ManifestNode): unknown {
   if (node.kind === 'scalar') return node.value;
   if (node.kind === 'list') return node.items.map(plainJson);
   const out = Object.create(null) as Record<string, unknown>;
@@ -152,7 +164,7 @@ function plainJson(node: YamlNode): unknown {
   return out;
 }
 
-function describe(node: YamlNode): string {
+function describe(node: ManifestNode): string {
   if (node.kind === 'list') return 'a list';
   if (node.kind === 'map') return 'an object';
   if (node.value === null) return 'null';
@@ -164,7 +176,7 @@ function describe(node: YamlNode): string {
 }
 
 /** The usual slip is about quotes. */
-function remedy(node: YamlNode, want: string): string | undefined {
+function remedy(node: ManifestNode, want: string): string | undefined {
   if (node.kind !== 'scalar' || node.value === null) return undefined;
   if (want === 'text')
     return typeof node.value === 'boolean' ? 'put it in quotes: unquoted y, n, yes, no, on, off are booleans' : 'put it in quotes';

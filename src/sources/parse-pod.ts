@@ -8,8 +8,9 @@ import { podType } from '../compat/go-schema.ts';
 import { decodeStruct } from './decode-json.ts';
 import { locate } from './locate.ts';
 import { ManifestError, type ManifestErrorCode, type ManifestFault } from './manifest-error.ts';
+import type { ManifestNode, ManifestTree, MapNode } from './manifest-node.ts';
+import { readTree } from './manifest-text.ts';
 import { type ManifestOrigin, makeStaticPod } from './static-pod.ts';
-import { readYaml, type YamlNode } from './yaml-tree.ts';
 
 /** Bytes of a manifest, or of the body that a URL gives. */
 export const MaxManifestBytes = 10 << 20;
@@ -37,11 +38,11 @@ export function readManifest(data: string | Uint8Array, origin: ManifestOrigin):
 function readOrThrow(data: string | Uint8Array, origin: ManifestOrigin): Manifest {
   const file = origin.location;
   if (data.length > MaxManifestBytes) throw new ManifestError(tooLarge(file));
-  const root = readYaml(data, file);
-  const items = podNodes(root, origin);
+  const tree = readTree(data, file);
+  const items = podNodes(tree.root, origin);
   const pods: Pod[] = [];
   for (const { node, prefix } of items) {
-    const { pod, faults } = readPod(node, origin);
+    const { pod, faults } = readPod(node, origin, tree.json);
     if (faults.length > 0) return { pods: [], faults: faults.map((fault) => ({ ...fault, field: fault.field && prefix + fault.field })) };
     pods.push(pod);
   }
@@ -53,10 +54,10 @@ export function tooLarge(file: string): ManifestFault {
   return { code: 'too-large', file, problem: `is larger than ${MaxManifestBytes >> 20} MiB`, remedy: 'is it a manifest?' };
 }
 
-function podNodes(root: YamlNode | undefined, origin: ManifestOrigin): { node: YamlNode; prefix: string }[] {
+function podNodes(root: ManifestNode | undefined, origin: ManifestOrigin): { node: ManifestNode; prefix: string }[] {
   const file = origin.location;
   const wrong = (
-    at: YamlNode | undefined,
+    at: ManifestNode | undefined,
     problem: string,
     field?: string,
     remedy = 'a manifest starts with apiVersion: v1 and kind: Pod',
@@ -79,7 +80,7 @@ function podNodes(root: YamlNode | undefined, origin: ManifestOrigin): { node: Y
 }
 
 /** Kubernetes finds kind and apiVersion whatever their case; of several the last in order of the keys counts. */
-function header(root: YamlNode & { kind: 'map' }, name: string): { value: string; at: YamlNode } {
+function header(root: MapNode, name: string): { value: string; at: ManifestNode } {
   const keys = [...root.entries.keys()].filter((key) => key.toLowerCase() === name.toLowerCase()).sort();
   const node = root.entries.get(keys.at(-1) ?? '')?.value;
   return { value: node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : '', at: node ?? root };
@@ -89,9 +90,9 @@ function quote(text: string): string {
   return JSON.stringify(text.slice(0, 80));
 }
 
-function readPod(node: YamlNode, origin: ManifestOrigin): { pod: Pod; faults: ManifestFault[] } {
+function readPod(node: ManifestNode, origin: ManifestOrigin, json: ManifestTree['json']): { pod: Pod; faults: ManifestFault[] } {
   const file = origin.location;
-  const decoded = decodeStruct(node, podType, file);
+  const decoded = decodeStruct(node, podType, file, json);
   const metadata = decoded['metadata'] ?? {};
   const pod = { ...decoded, metadata, spec: decoded['spec'] ?? {} } as unknown as Pod;
   const fault = (code: ManifestErrorCode, { field, problem, remedy }: FieldFault): ManifestFault => ({

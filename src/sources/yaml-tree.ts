@@ -1,36 +1,24 @@
-import { Composer, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, Parser, type Scalar } from 'yaml';
+import { Composer, type CST, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, Parser, type Scalar } from 'yaml';
 import { plainScalar, type ScalarValue } from '../config/plain-scalar.ts';
+import { looseLexer } from './loose-lexer.ts';
 import { ManifestError, type ManifestErrorCode, type ManifestFault } from './manifest-error.ts';
+import { type ManifestNode, type MapNode, MaxNesting, type Place } from './manifest-node.ts';
 
-interface Place {
-  /** From 1. */
-  line: number;
-  column: number;
-}
-
-/** One value of a manifest with its place. Whole numbers are bigints only beyond the safe range. Aliases share the node of their anchor; `size` counts what they expand to. */
-export type YamlNode =
-  | ({ readonly kind: 'scalar'; readonly value: ScalarValue; readonly size: 1 } & Place)
-  | ({ readonly kind: 'list'; readonly items: YamlNode[]; size: number } & Place)
-  | ({ readonly kind: 'map'; readonly entries: Map<string, { key: Place; value: YamlNode }>; size: number } & Place);
-
-/** Beyond this no pod goes; what Kubernetes reads to 10000 is refused here. */
-const MAX_NESTING = 500;
+/** The one fault of the library that Kubernetes does not know: a bracket that closes under its key. */
+const LOOSE_END = 'Flow end indicator should be more indented than parent';
 const MAX_EXPANDED = 4_000_000;
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads the first YAML document (JSON is YAML) of `data` as Kubernetes does: YAML 1.1 scalars, merge keys, text keys.
- * Undefined for an empty document. Throws ManifestError: syntax, duplicate-key, alias, nesting.
+ * Reads the first YAML document of `text` as Kubernetes does: YAML 1.1 scalars, merge keys, text keys. Undefined for an
+ * empty document. Throws ManifestError: syntax, duplicate-key, alias, nesting.
  */
-export function readYaml(data: string | Uint8Array, file: string): YamlNode | undefined {
-  const text = decode(data, file);
+export function readYaml(text: string, file: string): ManifestNode | undefined {
   const lines = new LineCounter();
-  const reader = new TreeReader(file, lines);
+  const reader = new TreeReader(text, file, lines);
   // Scalars stay text here, so that ours, not the library's, is the reading of plain scalars.
-  const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, logLevel: 'silent' });
+  const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, strict: false, logLevel: 'silent' });
   try {
-    for (const document of composer.compose(new Parser(lines.addNewLine).parse(text))) return reader.read(document);
+    for (const document of composer.compose(tokens(text, lines))) return reader.read(document);
   } catch (error) {
     if (error instanceof RangeError)
       throw new ManifestError({ code: 'nesting', file, line: 1, column: 1, problem: 'is nested too deeply' });
@@ -39,44 +27,35 @@ export function readYaml(data: string | Uint8Array, file: string): YamlNode | un
   return undefined;
 }
 
-function decode(data: string | Uint8Array, file: string): string {
-  let text: string;
-  try {
-    text = typeof data === 'string' ? data : UTF8.decode(data);
-  } catch {
-    throw new ManifestError({ code: 'syntax', file, line: 1, column: 1, problem: 'is not UTF-8 text', remedy: 'is it a binary file?' });
-  }
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what YAML does not allow
-  const at = text.search(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]/);
-  if (at < 0) return text;
-  const before = text.slice(0, at).split('\n');
-  const place = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-  const code = `U+${text.charCodeAt(at).toString(16).padStart(4, '0').toUpperCase()}`;
-  throw new ManifestError({
-    code: 'syntax',
-    file,
-    ...place,
-    problem: `contains the control character ${code}`,
-    remedy: 'is it a binary file?',
-  });
+function* tokens(text: string, lines: LineCounter): Generator<CST.Token, void> {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  for (const lexeme of looseLexer().lex(text)) yield* parser.next(lexeme);
+  yield* parser.end();
 }
 
 class TreeReader {
+  readonly #text: string;
   readonly #file: string;
   readonly #lines: LineCounter;
-  readonly #anchors = new Map<string, YamlNode | 'open'>();
+  readonly #anchors = new Map<string, ManifestNode | 'open'>();
   #own = 0;
 
-  constructor(file: string, lines: LineCounter) {
+  constructor(text: string, file: string, lines: LineCounter) {
+    this.#text = text;
     this.#file = file;
     this.#lines = lines;
   }
 
-  read(document: Document.Parsed): YamlNode | undefined {
-    const [fault] = document.errors;
+  read(document: Document.Parsed): ManifestNode | undefined {
+    const fault = document.errors.find((error) => !error.message.startsWith(LOOSE_END));
     if (fault) {
       const { line, col } = this.#lines.linePos(fault.pos[0]);
-      const problem = fault.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? 'is no YAML';
+      const problem =
+        fault.message
+          .split('\n')[0]
+          ?.replace(' in block collection must be sufficiently indented and', ' must')
+          .replace(/ at line \d+, column \d+:?$/, '') ?? 'is no YAML';
       throw this.#error('syntax', { line, column: col }, problem);
     }
     if (!document.contents) return undefined;
@@ -97,10 +76,10 @@ class TreeReader {
     return { line, column: col };
   }
 
-  #node(node: Node, depth: number): YamlNode {
+  #node(node: Node, depth: number): ManifestNode {
     this.#own += 1;
     const place = this.#place(node);
-    if (depth > MAX_NESTING) throw this.#error('nesting', place, `is nested more than ${MAX_NESTING} levels deep`);
+    if (depth > MaxNesting) throw this.#error('nesting', place, `is nested more than ${MaxNesting} levels deep`);
     if (isAlias(node)) return this.#alias(node.source, place);
     const anchor = 'anchor' in node ? node.anchor : undefined;
     if (anchor !== undefined) this.#anchors.set(anchor, 'open');
@@ -109,14 +88,14 @@ class TreeReader {
     return made;
   }
 
-  #alias(name: string, place: Place): YamlNode {
+  #alias(name: string, place: Place): ManifestNode {
     const target = this.#anchors.get(name);
     if (target === 'open') throw this.#error('alias', place, `the anchor ${JSON.stringify(name)} contains itself`);
     if (!target) throw this.#error('alias', place, `the alias ${JSON.stringify(name)} has no anchor before it`);
     return target;
   }
 
-  #value(node: Node, place: Place, depth: number): YamlNode {
+  #value(node: Node, place: Place, depth: number): ManifestNode {
     if (isScalar(node)) return { kind: 'scalar', value: this.#scalar(node, place), size: 1, ...place };
     if (isSeq<Node | null>(node)) {
       const items = node.items.map((item) => (item ? this.#node(item, depth + 1) : nullNode(place)));
@@ -126,8 +105,8 @@ class TreeReader {
     throw this.#error('syntax', place, 'is no value that JSON can hold');
   }
 
-  #map(pairs: { key: Node; value: Node | null }[], place: Place, depth: number): YamlNode {
-    const map: YamlNode = { kind: 'map', entries: new Map(), size: 1, ...place };
+  #map(pairs: { key: Node; value: Node | null }[], place: Place, depth: number): ManifestNode {
+    const map: MapNode = { kind: 'map', entries: new Map(), size: 1, ...place };
     const written = new Set<string>();
     for (const { key, value } of pairs) {
       const keyPlace = this.#place(key);
@@ -148,7 +127,7 @@ class TreeReader {
   }
 
   /** A merge takes effect where it stands: it replaces keys before it, and keys after it replace its own. */
-  #merge(map: YamlNode & { kind: 'map' }, from: YamlNode): void {
+  #merge(map: MapNode, from: ManifestNode): void {
     const sources = from.kind === 'list' ? [...from.items].reverse() : [from];
     for (const source of sources) {
       if (source.kind !== 'map') throw this.#error('syntax', from, 'a merge key (<<) needs a map or a list of maps');
@@ -168,6 +147,9 @@ class TreeReader {
   #scalar(node: Scalar, place: Place): ScalarValue {
     const text = String(node.value ?? '');
     const tag = node.tag?.replace('tag:yaml.org,2002:', '!!');
+    if (node.type === 'QUOTE_DOUBLE' && hasSlashEscape(this.#text.slice(node.range?.[0], node.range?.[1]))) {
+      throw this.#error('syntax', place, 'holds the escape \\/, which is JSON and not YAML');
+    }
     if (tag === '!!str' || (tag === undefined && node.type !== 'PLAIN')) return text;
     if (tag === '!!binary') return Buffer.from(text, 'base64').toString('utf8');
     const value = plainScalar(text);
@@ -180,7 +162,11 @@ function isMergeKey(key: Node): boolean {
   return isScalar(key) && key.value === '<<' && key.type === 'PLAIN' && (key.tag === undefined || key.tag === 'tag:yaml.org,2002:merge');
 }
 
-function nullNode(place: Place): YamlNode {
+function hasSlashEscape(quoted: string): boolean {
+  return /^(?:[^\\]|\\[^/])*\\\//.test(quoted);
+}
+
+function nullNode(place: Place): ManifestNode {
   return { kind: 'scalar', value: null, size: 1, ...place };
 }
 

@@ -1,3 +1,4 @@
+import { trimSpace } from '../go-space.ts';
 import { validateEnv, validateEnvFrom } from './env.ts';
 import type { Field } from './field.ts';
 import { validateLifecycle, validateProbe } from './handlers.ts';
@@ -52,7 +53,7 @@ function unique(container: Field, names: Set<string>): void {
 
 function validateImageBlanks(container: Field): void {
   const image = container.get('image');
-  if (image.text !== image.text.trim()) image.report(`${image.shown} has blanks around it`);
+  if (image.text !== trimSpace(image.text)) image.report(`${image.shown} has blanks around it`);
 }
 
 function validateCommon(container: Field, { spec, volumes, claims }: PodContext): void {

@@ -1,3 +1,4 @@
+import { trimSpace } from '../go-space.ts';
 import type { Field } from './field.ts';
 import { allContainers } from './metadata.ts';
 import { descendingPath, dnsSubdomain, unixId } from './names.ts';
@@ -74,7 +75,7 @@ function validateAppArmor(profile: Field): void {
     if (file.isSet) file.report('goes only with the type Localhost');
     return;
   }
-  if (file.isSet && file.text !== file.text.trim()) file.report('has blanks around it');
+  if (file.isSet && file.text !== trimSpace(file.text)) file.report('has blanks around it');
   else file.require('is missing beside the type Localhost');
   if (Buffer.byteLength(file.text) > MAX_PATH) file.report(`is longer than ${MAX_PATH} characters`);
 }
