@@ -290,7 +290,12 @@ export const fields: readonly Field[] = [
   field('podCIDR', string, { flag: 'pod-cidr' }, 'Addresses of pods, standalone only'),
   field('clusterDomain', string, { flag: 'cluster-domain' }, "The cluster's DNS domain"),
   field('clusterDNS', list(string), { flag: listFlag('cluster-dns') }, "The cluster's DNS servers"),
-  field('resolvConf', string, { ...pointer, default: '/etc/resolv.conf', flag: 'resolv-conf' }, 'DNS configuration of the host'),
+  field(
+    'resolvConf',
+    string,
+    { ...pointer, default: '/etc/resolv.conf', flag: 'resolv-conf', relativePath: true },
+    'DNS configuration of the host',
+  ),
   field(
     'hairpinMode',
     string,

@@ -128,13 +128,14 @@ test('only a drop-in folder: legacy defaults below, no eviction defaults', async
 
 test('relative paths count from the main file, not from drop-ins and flags', async () => {
   const files = {
-    '/cfg/sub/kubelet.yaml': `${header}${standalone}staticPodPath: manifests\npodLogsDir: ../logs\n`,
-    '/cfg/d/1.conf': `${header}resolvConf: resolv.conf\n`,
+    '/cfg/sub/kubelet.yaml': `${header}${standalone}staticPodPath: manifests/\npodLogsDir: ../logs\nresolvConf: r\n`,
+    '/cfg/d/1.conf': `${header}volumePluginDir: plugins\n`,
   };
   const { resolved } = await load(files, '--config=sub/kubelet.yaml', '--config-dir=d', '--tls-cert-file=cert.pem');
   assert.equal(resolved.staticPodPath, '/cfg/sub/manifests');
   assert.equal(resolved.podLogsDir, '/cfg/logs');
-  assert.equal(resolved.resolvConf, 'resolv.conf');
+  assert.equal(resolved.resolvConf, '/cfg/sub/r');
+  assert.equal(resolved.volumePluginDir, 'plugins');
   assert.equal(resolved.tlsCertFile, 'cert.pem');
 });
 

@@ -1,4 +1,5 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { joinPath } from '../api/path.ts';
 import { applyDefaults, applyLegacyDefaults, injectEvictionHard, toJsonForm } from './defaults.ts';
 import { ConfigErrors, type ConfigFault, type ConfigWarning } from './errors.ts';
 import { defaultGates, evaluateGates, type FeatureGates } from './feature-gates.ts';
@@ -72,7 +73,7 @@ export class ConfigBuilder {
     for (const field of fields) {
       const value = getPath(this.config, field.path);
       if (field.relativePath === true && typeof value === 'string' && value !== '' && !isAbsolute(value)) {
-        setPath(this.config, field.path, join(dirname(file), value));
+        setPath(this.config, field.path, joinPath(dirname(file), value));
       }
     }
   }

@@ -53,6 +53,7 @@ function endpointFault(url: string): string | undefined {
   if (authority !== undefined) {
     const host = authority.slice(authority.lastIndexOf('@') + 1);
     if (/[\s"<>\\^`{|}]/.test(host)) return 'has a character that no host name can have';
+    if (host.startsWith('[') && !host.includes(']')) return 'has an opening [ without its ]';
     const port = /:([^\]:]*)$/.exec(host)?.[1];
     if (port !== undefined && !/^\d*$/.test(port)) return `has the port ${JSON.stringify(port)}, which is not a number`;
   }

@@ -81,6 +81,7 @@ const cases: [text: string, ...fields: string[]][] = [
   ['tracing: {endpoint: "unix:///x.sock"}'],
   ['tracing: {endpoint: "host:port"}', 'tracing.endpoint'],
   ['tracing: {endpoint: "dns://a b"}', 'tracing.endpoint'],
+  ['tracing: {endpoint: "dns://[::1"}', 'tracing.endpoint'],
   [
     'featureGates: {DefaultPodSysctls: true}\ndefaultPodSysctls: {net.core.somaxconn: "1", vm.swappiness: "1"}',
     'defaultPodSysctls[vm.swappiness]',

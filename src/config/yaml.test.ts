@@ -116,6 +116,11 @@ test('only the first document counts', () => {
   assert.equal(parsed.secondDocumentLine, 2);
 });
 
+test('another YAML version is not read', () => {
+  assert.match(parse('%YAML 1.2\n---\na: 1\n').faults[0]?.message ?? '', /only 1\.1/);
+  assert.deepEqual(bare(parse('%YAML 1.1\n---\na: yes\n').value), { a: true });
+});
+
 test('keys become text; __proto__ is a key like any other', () => {
   const parsed = parse('1: a\ntrue: b\n__proto__: {x: 1}\n');
   assert.ok(parsed.value?.kind === 'map');

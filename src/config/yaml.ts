@@ -285,6 +285,8 @@ function parseText(text: string, limits: ParseLimits, result: ParsedText): void 
   const doc = first.value;
   const converter = new Converter(doc, lines, limits, result.json);
   result.faults.push(...firstOfEachLine(doc.errors.map((error) => ({ at: converter.at(error.pos[0]), message: error.message }))));
+  const { version, explicit } = doc.directives?.yaml ?? {};
+  if (explicit === true && version !== '1.1') result.faults.push({ at: start, message: `YAML ${version} is not read, only 1.1` });
   if (result.faults.length > 0) return;
   result.value = converter.convert(doc.contents as Node | null, '', 0);
   result.duplicates.push(...converter.duplicates);
