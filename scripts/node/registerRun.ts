@@ -12,7 +12,8 @@ const project = resolve(import.meta.dirname, '../..');
  */
 export async function registerRun(name: string, parent?: string): Promise<RunRecord> {
   const index = await claimRun();
-  const dir = join(resolve(parent ?? join(project, '.run', String(index))), name);
+  const own = join(project, '.run', String(index));
+  const dir = join(resolve(parent ?? own), name);
   const others = (await readRuns()).flatMap((r) => (r.live && r.record !== undefined ? [r.record] : []));
   const record: RunRecord = {
     index,
@@ -31,7 +32,8 @@ export async function registerRun(name: string, parent?: string): Promise<RunRec
     forwardingWasOff: others[0]?.forwardingWasOff ?? (await readFile('/proc/sys/net/ipv4/ip_forward', 'utf8')).trim() === '0',
     shimDirWasAbsent: others[0]?.shimDirWasAbsent ?? !(await exists('/run/containerd')),
     processes: [],
-    folders: [],
+    // The folder of a number is the run's own, with all that agents and tests put into it.
+    folders: parent === undefined ? [own] : [],
   };
   await writeRecord(record);
   return record;
