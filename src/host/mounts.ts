@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { lstat, readFile, realpath } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { isErrno } from './files.ts';
 
 /** One line of /proc/self/mountinfo (proc_pid_mountinfo(5)). */
 export interface MountEntry {
@@ -21,36 +23,87 @@ export interface MountEntry {
 export interface Mounts {
   /** In mount order: what was mounted last comes last. */
   list(): Promise<MountEntry[]>;
-  /** Mounts at `path` or below it, deepest and latest first: the order to unmount them. `path` holds no symlinks. */
+  /** Mounts at `path` or below it, deepest and latest first: the order to unmount them. Links above `path` are resolved, `path` is not. */
   below(path: string): Promise<MountEntry[]>;
   /** Unmounts exactly `path`, never what a symlink there points to. Rejects with the tool's own words. */
   unmount(path: string, options?: { lazy?: boolean }): Promise<void>;
 }
 
+/** A file system to mount. `target` exists and is not resolved; `source` may be a descriptor's path, which the kernel follows. */
+export interface MountRequest {
+  source: string;
+  target: string;
+  /** Undefined with `bind` among the options. */
+  fsType?: string;
+  options: readonly string[];
+}
+
+/** Making mounts, and removing many at once. */
+export interface Mounter {
+  /** Rejects with the tool's own words. */
+  mount(request: MountRequest): Promise<void>;
+  /** Unmounts mount points that `Mounts.below` gave, in the order given, as many as it can. Rejects with what the tool said of the others. */
+  unmountAll(mountPoints: readonly string[]): Promise<void>;
+  /** True when `path` is on another device than its parent. A bind mount of the same file system is not seen by that. */
+  isOwnDevice(path: string): Promise<boolean>;
+}
+
 const run = promisify(execFile);
 
-/** An unmount of a dead network file system may hang: the tool is killed after this. */
-const UnmountTimeoutMs = 60_000;
+/** A mount or an unmount of a dead network file system may hang: the tool is killed after this. */
+const ToolTimeoutMs = 60_000;
 
 /** The machine's mounts. */
-export const nodeMounts: Mounts = {
+export const nodeMounts: Mounts & Mounter = {
   list: readMounts,
 
   async below(path) {
-    const mounts = await readMounts();
-    return mounts.filter((mount) => mount.mountPoint === path || mount.mountPoint.startsWith(path === '/' ? '/' : `${path}/`)).reverse();
+    const [mounts, real] = await Promise.all([readMounts(), realParent(path)]);
+    return mounts.filter((mount) => mount.mountPoint === real || mount.mountPoint.startsWith(real === '/' ? '/' : `${real}/`)).reverse();
   },
 
   async unmount(path, options = {}) {
-    const flags = options.lazy === true ? ['--no-canonicalize', '--lazy'] : ['--no-canonicalize'];
-    try {
-      await run('umount', [...flags, '--', path], { timeout: UnmountTimeoutMs, env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C' } });
-    } catch (err) {
-      const stderr = err instanceof Error && 'stderr' in err && typeof err.stderr === 'string' ? err.stderr.trim() : '';
-      throw new Error(`cannot unmount ${path}: ${stderr === '' ? String(err) : stderr}`, { cause: err });
-    }
+    // umount(2) follows a final symlink, whatever the tool is told: only what is itself a mount point is given to it.
+    const real = await realParent(path);
+    if (!(await readMounts()).some((mount) => mount.mountPoint === real)) throw new Error(`cannot unmount ${path}: not mounted`);
+    await tool('umount', [...(options.lazy === true ? ['--lazy'] : []), '--', real], `cannot unmount ${path}`);
+  },
+
+  async mount({ source, target, fsType, options }) {
+    const type = fsType === undefined ? [] : ['-t', fsType];
+    await tool('mount', ['-n', ...type, '-o', options.join(','), '--', source, target], `cannot mount ${fsType ?? 'to'} ${target}`);
+  },
+
+  async unmountAll(mountPoints) {
+    if (mountPoints.length > 0) await tool('umount', ['--', ...mountPoints], 'cannot unmount');
+  },
+
+  async isOwnDevice(path) {
+    const [own, parent] = await Promise.all([lstat(path), lstat(dirname(path))]);
+    return own.isDirectory() && own.dev !== parent.dev;
   },
 };
+
+/** Runs a tool of util-linux with the paths as they are given. Errors hold its words after `what`. */
+async function tool(name: 'mount' | 'umount', args: readonly string[], what: string): Promise<void> {
+  const env = { PATH: process.env['PATH'] ?? '', LC_ALL: 'C' };
+  try {
+    await run(name, ['--no-canonicalize', ...args], { timeout: ToolTimeoutMs, env });
+  } catch (err) {
+    const stderr = err instanceof Error && 'stderr' in err && typeof err.stderr === 'string' ? err.stderr.trim() : '';
+    throw new Error(`${what}: ${stderr === '' ? String(err) : stderr}`, { cause: err });
+  }
+}
+
+/** mountinfo holds resolved paths. A path whose parent does not exist stays as it is. */
+async function realParent(path: string): Promise<string> {
+  try {
+    return join(await realpath(dirname(path)), basename(path));
+  } catch (err) {
+    if (isErrno(err, 'ENOENT', 'ENOTDIR')) return path;
+    throw err;
+  }
+}
 
 /** Reads and parses /proc/self/mountinfo. */
 export async function readMounts(): Promise<MountEntry[]> {

@@ -1,0 +1,38 @@
+import type { Volume } from '../api/types.ts';
+import type { ContentVolumeDeps } from './content-volume.ts';
+import type { VolumePlugin } from './plugin.ts';
+import { ConfigMapVolume } from './plugins/config-map.ts';
+import { DownwardApiVolume } from './plugins/downward-api.ts';
+import { EmptyDir } from './plugins/empty-dir.ts';
+import { HostPath } from './plugins/host-path.ts';
+import { ProjectedVolume } from './plugins/projected.ts';
+import { SecretVolume } from './plugins/secret.ts';
+import { VolumeError } from './volume-error.ts';
+
+/** Every kind of volume that this agent can mount. */
+export function volumePlugins(deps: ContentVolumeDeps): VolumePlugin[] {
+  return [
+    new EmptyDir(deps),
+    new HostPath(deps),
+    new ConfigMapVolume(deps),
+    new SecretVolume(deps),
+    new DownwardApiVolume(deps),
+    new ProjectedVolume(deps),
+  ];
+}
+
+/** The plug-in of a volume. Throws VolumeError that names the kind when there is none. */
+export function pluginFor(plugins: readonly VolumePlugin[], volume: Volume): VolumePlugin {
+  const plugin = plugins.find((p) => p.supports(volume));
+  if (plugin !== undefined) return plugin;
+  const kind = Object.keys(volume).find((key) => key !== 'name' && volume[key] !== undefined && volume[key] !== null);
+  if (kind === 'gitRepo') {
+    throw new VolumeError(
+      'unsupported',
+      'gitRepo volumes are never mounted: a repository could run commands on the node (CVE-2024-10220) or read those of other pods ' +
+        '(CVE-2025-1767); clone into an emptyDir from an init container instead',
+    );
+  }
+  if (kind === undefined) throw new VolumeError('invalid', 'the volume has no source');
+  throw new VolumeError('unsupported', `no volume plug-in for ${kind}: this agent cannot mount volumes of that kind`);
+}

@@ -1,0 +1,33 @@
+import type { Pod, Volume } from '../api/types.ts';
+
+/** One volume of one pod that is to be set up. */
+export interface VolumeContext {
+  pod: Pod;
+  volume: Volume;
+  /** {root}/pods/{uid}/volumes/{plug-in}/{volume}; the plug-in makes it when it needs it. */
+  dir: string;
+  /** The group that must be able to use the files. */
+  fsGroup: number | undefined;
+  signal: AbortSignal;
+}
+
+/** One kind of volume. Nothing of a volume is kept in memory: it is found again by its directory. */
+export interface VolumePlugin {
+  /** As Kubernetes calls it, e.g. `kubernetes.io/empty-dir`: names the directory too. */
+  readonly name: string;
+  /** Containers can only read it, whatever the pod says (CVE-2017-1002102). */
+  readonly readOnly: boolean;
+  /** The agent made the files: their SELinux label may be changed for the container. */
+  readonly relabel: boolean;
+  /** What it shows changes while the pod runs: set up again at each sync. */
+  readonly refreshes: boolean;
+  /** A path of the host that the pod's author chose, where links are the host's affair. */
+  readonly isHostPath: boolean;
+  supports(volume: Volume): boolean;
+  /** Idempotent, also after a crash in the middle. Rejects with the cause, without the volume's name. */
+  setUp(context: VolumeContext): Promise<void>;
+  /** Where the host has it. `dir` as in VolumeContext. */
+  hostPath(volume: Volume, dir: string): string;
+  /** Removes what is at `dir`, where nothing is mounted any more. Idempotent. The pod may be unknown. */
+  tearDown(dir: string): Promise<void>;
+}

@@ -1,0 +1,103 @@
+import type { Pod, Volume } from '../../api/types.ts';
+import { type ContentVolumeDeps, showFiles } from '../content-volume.ts';
+import { fsUserOf } from '../fs-user.ts';
+import { configMapFiles, downwardFiles, type FileSources, objectsOf, secretFiles } from '../object-files.ts';
+import type { Payload } from '../payload.ts';
+import type { VolumeContext, VolumePlugin } from '../plugin.ts';
+import { defaultModeOf, has, type Source, sourceOf, sourcesOf, textField } from '../source-fields.ts';
+import { isFinal, textOf, VolumeError } from '../volume-error.ts';
+
+/** Contract node.md §10. */
+const DefaultTokenSeconds = 3600;
+
+interface Projection {
+  sources: FileSources;
+  pod: Pod;
+  defaultMode: number;
+  fsGroup: number | undefined;
+}
+
+type Reader = (projection: Projection, source: Source) => Payload | Promise<Payload>;
+
+/** Every kind of source, by its key. */
+const Readers: Readonly<Record<string, Reader>> = {
+  secret: (p, source) => secretFiles(p.sources, p.pod, textField(source, 'name'), source, p.defaultMode),
+  configMap: (p, source) => configMapFiles(p.sources, p.pod, textField(source, 'name'), source, p.defaultMode),
+  downwardAPI: (p, source) => downwardFiles(p.sources, p.pod, source, p.defaultMode),
+  serviceAccountToken: tokenFile,
+  clusterTrustBundle: () => notYet('clusterTrustBundle'),
+  podCertificate: () => notYet('podCertificate'),
+};
+
+/** Files of several sources in one directory, in memory: a token may be among them. */
+export class ProjectedVolume implements VolumePlugin {
+  readonly name = 'kubernetes.io/projected';
+  readonly readOnly = true;
+  readonly relabel = true;
+  readonly refreshes = true;
+  readonly isHostPath = false;
+  readonly #deps: ContentVolumeDeps;
+
+  constructor(deps: ContentVolumeDeps) {
+    this.#deps = deps;
+  }
+
+  supports(volume: Volume): boolean {
+    return has(volume, 'projected');
+  }
+
+  async setUp(context: VolumeContext): Promise<void> {
+    const { pod, volume, fsGroup } = context;
+    const source = sourceOf(volume.projected);
+    const projection = { sources: this.#deps.sources, pod, defaultMode: defaultModeOf(source), fsGroup };
+    const parts = await Promise.allSettled(sourcesOf(source['sources']).map((part) => project(projection, part)));
+    const failures = parts.flatMap((part) => (part.status === 'rejected' ? [part.reason as unknown] : []));
+    if (failures.length > 0) throw together(failures);
+    // In their order: a later source wins.
+    const payload: Payload = new Map(parts.flatMap((part) => (part.status === 'fulfilled' ? [...part.value] : [])));
+    await showFiles(this.#deps, context, payload, true);
+  }
+
+  hostPath(_volume: Volume, dir: string): string {
+    return dir;
+  }
+
+  tearDown(dir: string): Promise<void> {
+    return this.#deps.files.removeTree(dir);
+  }
+}
+
+async function project(projection: Projection, part: Source): Promise<Payload> {
+  const key = Object.keys(Readers).find((name) => has(part, name));
+  const reader = key === undefined ? undefined : Readers[key];
+  if (key === undefined || reader === undefined) {
+    throw new VolumeError('unsupported', `a projected source of the kind ${JSON.stringify(Object.keys(part)[0] ?? '')} is not supported`);
+  }
+  return reader(projection, sourceOf(part[key]));
+}
+
+/** A token is for the pod's eyes: where a user or a group can be given the file, nobody else may read it. */
+async function tokenFile({ sources, pod, defaultMode, fsGroup }: Projection, source: Source): Promise<Payload> {
+  const path = textField(source, 'path');
+  const seconds = source['expirationSeconds'];
+  const token = await objectsOf(sources, 'a service account token').token(pod, {
+    audience: textField(source, 'audience'),
+    expirationSeconds: typeof seconds === 'number' ? seconds : DefaultTokenSeconds,
+    path,
+  });
+  const uid = fsUserOf(pod);
+  const mode = uid !== undefined || fsGroup !== undefined ? 0o600 : defaultMode;
+  return new Map([[path, { data: Buffer.from(token), mode, uid }]]);
+}
+
+function notYet(kind: string): never {
+  throw new VolumeError('unsupported', `the projected source ${kind} is not supported by this agent yet`);
+}
+
+function together(failures: readonly unknown[]): unknown {
+  const [first] = failures;
+  if (failures.length === 1) return first;
+  const final = failures.find(isFinal);
+  const code = final instanceof VolumeError ? final.code : first instanceof VolumeError ? first.code : 'host';
+  return new VolumeError(code, `[${failures.map(textOf).join(', ')}]`, first);
+}

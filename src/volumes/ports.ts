@@ -1,0 +1,38 @@
+import type { Pod } from '../api/types.ts';
+
+/** A ConfigMap as its files need it. */
+export interface ConfigMapObject {
+  data: ReadonlyMap<string, string>;
+  binaryData: ReadonlyMap<string, Uint8Array>;
+  immutable: boolean;
+  resourceVersion: string;
+}
+
+/** A Secret, its values decoded. */
+export interface SecretObject {
+  data: ReadonlyMap<string, Uint8Array>;
+  immutable: boolean;
+  resourceVersion: string;
+}
+
+export interface TokenRequest {
+  /** '' is the API server's own. */
+  audience: string;
+  expirationSeconds: number;
+  /** Where the pod sees it: for messages only. */
+  path: string;
+}
+
+/** Objects of the API server that volumes show. Undefined: there is no such object. Rejects when that cannot be known. */
+export interface VolumeObjects {
+  configMap(namespace: string, name: string): Promise<ConfigMapObject | undefined>;
+  secret(namespace: string, name: string): Promise<SecretObject | undefined>;
+  /** A token of the pod's service account, bound to the pod; kept and renewed by whoever implements this. */
+  token(pod: Pod, request: TokenRequest): Promise<string>;
+}
+
+/** Fields of a pod as text. Both throw when the field is none that a volume can show. */
+export interface VolumeFields {
+  metadata(pod: Pod, fieldPath: string): string;
+  resource(pod: Pod, ref: { containerName: string; resource: string; divisor?: string }): string;
+}

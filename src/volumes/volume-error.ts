@@ -1,0 +1,25 @@
+/**
+ * `unsupported`: this agent has no way to mount it. `no-api-server`: needs an object, and there is nobody to ask.
+ * `invalid`: the pod asks for what cannot be. `not-found`: an object or a key of it is missing. `host`: the machine refused.
+ */
+export type VolumeErrorCode = 'unsupported' | 'no-api-server' | 'invalid' | 'not-found' | 'host';
+
+/** Why a volume cannot be used. */
+export class VolumeError extends Error {
+  readonly code: VolumeErrorCode;
+
+  constructor(code: VolumeErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'VolumeError';
+    this.code = code;
+  }
+}
+
+/** True when trying again soon cannot help. */
+export function isFinal(err: unknown): boolean {
+  return err instanceof VolumeError && (err.code === 'unsupported' || err.code === 'no-api-server');
+}
+
+export function textOf(err: unknown): string {
+  return err instanceof Error ? err.message : String(err);
+}
