@@ -20,7 +20,7 @@ export function parseFlagBool(text: string): boolean {
 }
 
 /** Go's integer literals: decimal, 0x, 0o or a leading 0, 0b, with underscores between digits. */
-export function parseFlagInt(text: string, bits: 32 | 64, unsigned = false): number {
+export function parseFlagInt(text: string, bits: 32 | 64): number {
   const match = /^([-+]?)(0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|[0-9][0-9_]*)$/.exec(text);
   const digits = (match?.[2] ?? '').replaceAll('_', '');
   if (match === null || /^0\d*[89]/.test(digits) || (text.includes('_') && !/^[-+]?0/.test(text) && !/^[-+]?\d+(_\d+)*$/.test(text))) {
@@ -28,10 +28,17 @@ export function parseFlagInt(text: string, bits: 32 | 64, unsigned = false): num
   }
   let value = BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits.slice(1)}` : digits.toLowerCase());
   if (match[1] === '-') value = -value;
-  const least = unsigned ? 0n : -(2n ** BigInt(bits - 1));
+  const least = -(2n ** BigInt(bits - 1));
   const most = 2n ** BigInt(bits - 1) - 1n;
   if (value < least || value > most) throw new FlagValueError(`must be a whole number, ${least} to ${most}`);
   return Number(value);
+}
+
+/** A log level: digits only, up to 31 bits. */
+function parseLevel(text: string): number {
+  const level = /^\d{1,20}$/.test(text) ? Number(text) : Number.NaN;
+  if (level <= 0x7fffffff) return level;
+  throw new FlagValueError('must be a whole number that is not negative, in digits');
 }
 
 export function parseFlagDuration(text: string): string {
@@ -86,19 +93,18 @@ function parseTaint(spec: string): JsonObject {
   const valueFaults = value === undefined ? [] : labelValueFaults(value);
   const fault = nameFaults[0] ?? valueFaults[0];
   if (fault !== undefined) throw new FlagValueError(`has the taint ${JSON.stringify(spec)}: ${fault}`);
-  if (effect !== undefined && !['NoSchedule', 'PreferNoSchedule', 'NoExecute'].includes(effect)) {
+  if (effect === undefined || !['NoSchedule', 'PreferNoSchedule', 'NoExecute'].includes(effect)) {
     throw new FlagValueError(`has the taint ${JSON.stringify(spec)}, whose effect is not NoSchedule, PreferNoSchedule or NoExecute`);
   }
   taint['key'] = key;
   if (value !== undefined && value !== '') taint['value'] = value;
-  taint['effect'] = effect ?? '';
+  taint['effect'] = effect;
   return taint;
 }
 
 function parseTaints(text: string): JsonObject[] {
-  const specs = text === '' ? [] : text.split(',');
-  const removal = specs.find((spec) => spec.endsWith('-'));
-  if (removal !== undefined) throw new FlagValueError(`has the taint ${JSON.stringify(removal)}: a taint cannot be removed here`);
+  // `key:effect-` asks for a removal; there is nothing to remove, and the real kubelet drops it.
+  const specs = text === '' ? [] : text.split(',').filter((spec) => !spec.endsWith('-'));
   const taints = specs.map(parseTaint);
   const seen = new Set<string>();
   for (const taint of taints) {
@@ -148,7 +154,7 @@ function parseScalar(field: Field, text: string): unknown {
     case 'bool':
       return parseFlagBool(text);
     case 'int':
-      return parseFlagInt(text, field.type.bits, field.type.unsigned);
+      return field.type.unsigned === true ? parseLevel(text) : parseFlagInt(text, field.type.bits);
     case 'duration':
     case 'durationOrNanos':
       return parseFlagDuration(text);
@@ -178,7 +184,8 @@ export function flagValue(field: Field, texts: readonly string[], current: unkno
       return texts.map((text) => parseScalar(field, text)).at(-1);
     case 'ip':
       for (const text of texts)
-        if (text !== '' && isIP(text.replace(/\b0+(?=\d)/g, '')) === 0) throw new FlagValueError('must be an IP address');
+        if (text !== '' && (text.includes('%') || isIP(text.replace(/\b0+(?=\d)/g, '')) === 0))
+          throw new FlagValueError('must be an IP address');
       return last === '' ? current : last;
     case 'list':
       return texts.flatMap(parseCsv);

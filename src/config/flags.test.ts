@@ -143,7 +143,24 @@ test('unknown flags, positional arguments and missing values', () => {
   );
 });
 
+test('taints need an effect; a removal is dropped', () => {
+  assert.deepEqual(read('registerWithTaints', '--register-with-taints=a:NoSchedule-,b=c:NoExecute'), [
+    { key: 'b', value: 'c', effect: 'NoExecute' },
+  ]);
+  for (const text of ['a', 'a=b', 'a:Never', 'a:NoSchedule:x', 'a=b=c:NoSchedule', 'a:NoSchedule,a=1:NoSchedule']) {
+    assert.equal(faults(`--register-with-taints=${text}`).length, 1, text);
+  }
+});
+
+test('addresses', () => {
+  assert.equal(read('address', '--address=::1'), '::1');
+  assert.equal(read('address', '--address='), null);
+  for (const text of ['x', '1.2.3', 'fe80::1%eth0']) assert.equal(faults(`--address=${text}`).length, 1, text);
+});
+
 test('integers by Go rules', () => {
+  assert.equal(read('logging.verbosity', '--v=010'), 10);
+  assert.equal(faults('--v=0x10').length, 1);
   for (const text of ['', 'x', '1.0', '08', '1__0', '99999999999']) assert.equal(faults(`--max-pods=${text}`).length, 1, text);
   assert.equal(read('maxPods', '--max-pods=-1'), -1);
   assert.equal(faults('--v=-1').length, 1);
