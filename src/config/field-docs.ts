@@ -16,6 +16,20 @@ function fieldRow(field: Field): string {
   return `| \`${field.path}\` | ${cell(typeName(field.type))} | ${cell(defaultCell(field))} | ${flag} | ${cell(field.help + choices)} |`;
 }
 
+const processSection = [
+  '## The process',
+  '',
+  '| exit code | when |',
+  '|---|---|',
+  '| 0 | stopped by SIGTERM or SIGINT, or because another process waits for `--lock-file`; `--version`, `--help`; a check without errors |',
+  '| 1 | flags or files are refused, the start failed, or a second signal came while stopping |',
+  '| 2 | an error that nobody caught, as when a Go program panics; the log names the culprit |',
+  '',
+  'One agent runs on a root directory: a second one stops and names the pid of the first. `--lock-file` is locked with',
+  "flock(2) by util-linux' `flock`; with `--exit-on-lock-contention` the agent stops within a second when another process",
+  'waits for that lock (the real kubelet does when another one opens the file, which Node cannot see).',
+];
+
 /** docs/configuration.md: every field and flag, from the tables that the program itself reads. */
 export function fieldDocs(): string {
   const flagRows = kubeletFlags.map((flag) => {
@@ -42,6 +56,8 @@ export function fieldDocs(): string {
     '| flag | type | default | meaning |',
     '|---|---|---|---|',
     ...flagRows,
+    '',
+    ...processSection,
     '',
   ].join('\n');
 }
