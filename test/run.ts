@@ -41,6 +41,13 @@ for (const stage of all) {
     continue;
   }
   show(`▶ ${stage.name}: ${stage.title}`);
+  try {
+    await stage.prepare?.(show);
+  } catch (error) {
+    show(`✗ ${stage.name}: ${error instanceof Error ? error.message : String(error)}`);
+    total.failed++;
+    continue;
+  }
   const start = performance.now();
   const tick = setInterval(() => show(`  … ${stage.name}, ${seconds(start)}`), 20_000);
   const result = await stage.run(show).finally(() => clearInterval(tick));

@@ -54,10 +54,18 @@ export async function claimRun(): Promise<number> {
   throw new Error(`all ${MAX_RUNS} run numbers below ${RUNS_DIR} are taken`);
 }
 
-export async function writeRecord(record: RunRecord): Promise<void> {
+const writing = new Map<number, Promise<void>>();
+
+/** Writes the record as it is when its turn comes: writes of one run pass one at a time. */
+export function writeRecord(record: RunRecord): Promise<void> {
   const path = join(runDir(record.index), 'run.json');
-  await writeFile(`${path}.new`, JSON.stringify(record, null, 2));
-  await rename(`${path}.new`, path);
+  const write = async () => {
+    await writeFile(`${path}.new`, JSON.stringify(record, null, 2));
+    await rename(`${path}.new`, path);
+  };
+  const turn = (writing.get(record.index) ?? Promise.resolve()).catch(() => {}).then(write);
+  writing.set(record.index, turn);
+  return turn;
 }
 
 export interface FoundRun {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemPath } from '../../scripts/node/run.ts';
+import { clusterBinaries } from '../e2e/cluster/binaries.ts';
 import { SUMMARY_MARK, type TestSummary } from './testReporter.ts';
 
 /** A part of `npm test`. */
@@ -11,6 +12,8 @@ export interface Stage {
   title: string;
   /** Why it cannot run here, or undefined. */
   impossible?(): string | undefined;
+  /** What is built or fetched once, before its time counts. */
+  prepare?(show: (line: string) => void): Promise<void>;
   run(show: (line: string) => void): Promise<TestSummary>;
 }
 
@@ -46,7 +49,17 @@ export function stages(context: StageContext): Stage[] {
       ...tests('runtime', 'against a real containerd', ['test/runtime/*.test.ts'], ['--test-concurrency=1', '--test-timeout=600000']),
       impossible: runtimeImpossible,
     },
+    {
+      ...tests('cluster', 'against a real API server', ['test/e2e/*.test.ts'], ['--test-concurrency=1', '--test-timeout=600000']),
+      impossible: runtimeImpossible,
+      prepare: prepareCluster,
+    },
   ];
+}
+
+/** Test files run in processes of their own, which would each be silent while Go builds for minutes. */
+async function prepareCluster(show: (line: string) => void): Promise<void> {
+  await clusterBinaries((line) => show(`  ${line}`));
 }
 
 function runtimeImpossible(): string | undefined {
