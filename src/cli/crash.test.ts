@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { culprit } from './crash.ts';
 
@@ -14,4 +15,22 @@ test('the culprit is the first frame of our own', () => {
   error.stack = 'Error: x\n    at file:///opt/k/src/main.ts:3:1';
   assert.equal(culprit(error), 'top level (src/main.ts:3)');
   assert.equal(culprit('text'), 'unknown');
+});
+
+test('a rejection that nobody caught ends the process with its culprit, and nothing of the log is lost', async () => {
+  const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href);
+  const script = `
+    const { createKlog } = await import(${url('../observe/klog.ts')});
+    const { crashOnUncaught } = await import(${url('./crash.ts')});
+    const log = createKlog({ format: 'text', verbosity: 0, now: () => 0 });
+    crashOnUncaught(log);
+    for (let i = 0; i < 500; i++) log.info('Line', { i });
+    Promise.reject(new Error('nobody caught this'));
+    setInterval(() => {}, 1000);`;
+  const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
+    execFile(process.execPath, ['--input-type=module', '-e', script], (error, _out, err) => resolve({ code: error?.code, stderr: err }));
+  });
+  assert.equal(code, 2);
+  assert.match(stderr, /"Line" i=499\n/);
+  assert.match(stderr, /"The agent crashed" err="nobody caught this" culprit="[^"]+" origin="unhandledRejection" stack=</);
 });
