@@ -1,10 +1,11 @@
 import { posix } from 'node:path';
 import { podUid } from '../../src/api/brands.ts';
 import type { Container, Pod } from '../../src/api/types.ts';
+import { podLogsDir, rootDir } from './agent.ts';
 import type { ContainerRecord } from './machine.ts';
 import type { Oracle } from './oracle.ts';
 import { expectationOf } from './pods.ts';
-import { podLogsDir, rootDir, type World } from './world.ts';
+import type { World } from './world.ts';
 
 /** The longest wait between two tries of anything: the greatest back-off, and time to act on it. Milliseconds. */
 const longestWaitMs = 300_000 + 20_000;

@@ -70,6 +70,24 @@ export class SimFiles implements Files {
     this.#root = { kind: 'directory', children: new Map(), mode: 0o755, mtimeMs: clock.now() };
   }
 
+  /** Puts files on the disk before the story begins, with their directories. */
+  seed(files: Readonly<Record<string, string>>): void {
+    for (const [path, text] of Object.entries(files)) {
+      const parts = split(path);
+      const name = parts.pop() ?? '';
+      let dir = this.#root;
+      for (const part of parts) {
+        const child = dir.children.get(part);
+        const next: DirNode =
+          child?.kind === 'directory' ? child : { kind: 'directory', children: new Map(), mode: 0o755, mtimeMs: this.#clock.now() };
+        dir.children.set(part, next);
+        dir = next;
+      }
+      const data = Buffer.from(text);
+      dir.children.set(name, { kind: 'file', data, synced: data, mode: 0o644, mtimeMs: this.#clock.now() });
+    }
+  }
+
   /** Injects `fault` until the function returned is called. */
   fail(fault: FileFault): () => void {
     this.#faults.set(fault, { seen: 0, struck: 0 });

@@ -1,11 +1,12 @@
 import type { Pod } from '../../src/api/types.ts';
+import { podLogsDir, rootDir } from './agent.ts';
 import { notConverged } from './convergence.ts';
 import { mutating, operations } from './journal.ts';
 import { Oracle } from './oracle.ts';
 import { expectationOf, type PodChoices, randomPod } from './pods.ts';
 import { SimRandom } from './random.ts';
 import { SimSource } from './source.ts';
-import { podLogsDir, rootDir, World } from './world.ts';
+import { World } from './world.ts';
 
 /** What may happen in a story. All of it by default. */
 export interface StoryOptions {
@@ -198,9 +199,10 @@ const actions: Record<string, readonly [number, Action]> = {
       const pod = s.full ? undefined : s.takeGone();
       if (pod === undefined) return;
       s.say(pod.metadata.uid);
-      delete pod.metadata.deletionTimestamp;
-      delete pod.metadata.deletionGracePeriodSeconds;
-      s.oracle.put(structuredClone(pod));
+      const again = structuredClone(pod);
+      delete again.metadata.deletionTimestamp;
+      delete again.metadata.deletionGracePeriodSeconds;
+      s.oracle.put(again);
     },
   ],
   'change an image': [
