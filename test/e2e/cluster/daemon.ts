@@ -17,6 +17,7 @@ export class Daemon {
   readonly #options: DaemonOptions;
   #process: ProcessRef | undefined;
   #ended: string | undefined;
+  #generation = 0;
 
   constructor(options: DaemonOptions) {
     this.name = options.name;
@@ -35,8 +36,10 @@ export class Daemon {
     // A process group of its own: Ctrl-C in the terminal is for the caller, who stops the cluster in order.
     const child = spawn(this.#options.program, this.#options.args, { stdio: ['ignore', output.fd, output.fd], detached: true });
     const failed = new Promise<Error>((done) => child.once('error', done));
+    const generation = ++this.#generation;
     child.once('exit', (code, signal) => {
-      this.#ended = signal ?? `exit ${code}`;
+      // The news of an end may come after the next start.
+      if (generation === this.#generation) this.#ended = signal ?? `exit ${code}`;
     });
     child.unref();
     await output.close();
