@@ -51,6 +51,8 @@ export interface NodeInput {
 export interface RealNode {
   kubelet: Kubelet;
   nodeName: string;
+  /** Primary first. */
+  hostIPs: readonly string[];
   machine: Machine;
   runtime: ConnectedRuntime;
 }
@@ -181,7 +183,7 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
     useRuntimeEvents: true,
     sources: podSources(config, name, log, events),
   };
-  return { kubelet: createKubelet(options, ports), nodeName: name, machine, runtime };
+  return { kubelet: createKubelet(options, ports), nodeName: name, hostIPs, machine, runtime };
 }
 
 function podSources(config: ResolvedConfig, name: string, log: Logger, events: LogEvents): PodSource[] {

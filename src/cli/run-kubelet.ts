@@ -2,20 +2,22 @@ import type { ResolvedConfig } from '../config/resolve.ts';
 import type { KubeletConfiguration, KubeletFlags } from '../config/types.ts';
 import { systemClock } from '../host/clock.ts';
 import { type AgentMetrics, createAgentMetrics } from '../observe/agent-metrics.ts';
+import type { Klog } from '../observe/klog.ts';
 import type { Logger } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Service } from '../observe/service.ts';
 import { type HealthCheck, healthzHandler } from '../server/healthz.ts';
-import { HttpService } from '../server/http.ts';
+import { type Handler, HttpService } from '../server/http.ts';
 import { readOnlyHandler } from '../server/readonly.ts';
 import { statsSummary } from '../stats/summary.ts';
 import { type RealNode, realNode } from './node.ts';
+import { kubeletServer } from './server.ts';
 
 export interface RunOptions {
   flags: KubeletFlags;
   config: KubeletConfiguration;
   resolved: ResolvedConfig;
-  log: Logger;
+  log: Klog;
   signal: AbortSignal;
 }
 
@@ -26,7 +28,7 @@ const HEALTHZ_RETRY_MS = 5_000;
  * Runs the agent until `signal` aborts, then ends its work in order; no container is touched. Rejects when it cannot
  * start: the runtime does not answer, the machine is refused, a port is taken.
  */
-export async function runKubelet({ flags, resolved, log, signal }: RunOptions): Promise<void> {
+export async function runKubelet({ flags, config, resolved, log, signal }: RunOptions): Promise<void> {
   const clock = systemClock;
   const registry = createMetrics();
   const seconds = () => clock.monotonic() / 1000;
@@ -34,7 +36,12 @@ export async function runKubelet({ flags, resolved, log, signal }: RunOptions): 
   if (flags.kubeconfig === '') log.info('Standalone mode, no API client');
   const node = await realNode({ flags, config: resolved, log, metrics, signal });
   metrics.node(node.nodeName);
-  const servers = listeners(resolved, node, registry, log);
+  const readOnly = readOnlyEndpoints(node, registry, log);
+  const servers = listeners(resolved, readOnly, log);
+  if (resolved.enableServer) {
+    const setVerbosity = (level: number) => log.setVerbosity(level);
+    servers.push(await kubeletServer({ flags, config, resolved, node, api: undefined, registry, readOnly, log, setVerbosity }));
+  }
   try {
     for (const server of servers) await server.start(signal);
     await node.kubelet.start(signal);
@@ -48,10 +55,16 @@ export async function runKubelet({ flags, resolved, log, signal }: RunOptions): 
   }
 }
 
-function listeners(config: ResolvedConfig, node: RealNode, registry: Metrics, log: Logger): Service[] {
+const ping: HealthCheck = { name: 'ping', check: () => undefined };
+
+function healthz(checks: readonly HealthCheck[], log: Logger): Handler {
+  return healthzHandler(checks, (check, reason) => log.error(undefined, 'healthz check failed', { check, reason }));
+}
+
+/** What the read-only port and the kubelet's port have in common. */
+function readOnlyEndpoints(node: RealNode, registry: Metrics, log: Logger): Handler {
   const clock = systemClock;
   const { kubelet } = node;
-  const ping: HealthCheck = { name: 'ping', check: () => undefined };
   const syncloop: HealthCheck = {
     name: 'syncloop',
     check: () => {
@@ -59,25 +72,26 @@ function listeners(config: ResolvedConfig, node: RealNode, registry: Metrics, lo
       return sick === undefined || sick[1].ok ? undefined : sick[1].reason;
     },
   };
-  const failed = (name: string, reason: string) => log.error(undefined, 'healthz check failed', { check: name, reason });
   const startedAt = new Date(clock.now()).toISOString();
+  return readOnlyHandler({
+    healthz: healthz([ping, syncloop], log),
+    pods: () => kubelet.pods(),
+    metrics: () => registry.text(),
+    summary: () =>
+      statsSummary({ nodeName: node.nodeName, bootTime: startedAt, pods: () => kubelet.pods(), stats: node.runtime.stats, clock }),
+  });
+}
+
+function listeners(config: ResolvedConfig, readOnly: Handler, log: Logger): Service[] {
+  const clock = systemClock;
   const servers: Service[] = [];
   if (config.healthzPort > 0) {
-    const handle = healthzHandler([ping], failed);
     const { healthzBindAddress: address, healthzPort: port } = config;
-    servers.push(new HttpService({ name: 'healthz', address, port, handle, clock, log, retryMs: HEALTHZ_RETRY_MS }));
+    servers.push(new HttpService({ name: 'healthz', address, port, handle: healthz([ping], log), clock, log, retryMs: HEALTHZ_RETRY_MS }));
   }
   if (config.readOnlyPort > 0) {
-    const handle = readOnlyHandler({
-      healthz: healthzHandler([ping, syncloop], failed),
-      pods: () => kubelet.pods(),
-      metrics: () => registry.text(),
-      summary: () =>
-        statsSummary({ nodeName: node.nodeName, bootTime: startedAt, pods: () => kubelet.pods(), stats: node.runtime.stats, clock }),
-    });
-    servers.push(
-      new HttpService({ name: 'readonly', address: config.address, port: config.readOnlyPort, handle, clock, log, retryMs: undefined }),
-    );
+    const { address, readOnlyPort: port } = config;
+    servers.push(new HttpService({ name: 'readonly', address, port, handle: readOnly, clock, log, retryMs: undefined }));
   }
   return servers;
 }

@@ -1,0 +1,130 @@
+import type { Clock } from '../../host/clock.ts';
+import type { LogFile } from '../../host/log-file.ts';
+import { Pause } from '../../host/pause.ts';
+import { LogFormatter } from './log-formatter.ts';
+import type { LogOptions } from './log-options.ts';
+
+export interface ReadLogInput {
+  options: LogOptions;
+  /** Opens the container's log, again after a rotation. Rejects when it is not there. */
+  open(): Promise<LogFile>;
+  /** Whether the container may still write. */
+  isRunning(): Promise<boolean>;
+  /** Calls `changed` when something happens to the log's path; returns the end of that. */
+  watch(changed: () => void): { refresh(): Promise<void>; close(): void };
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+const BLOCK_BYTES = 64 << 10;
+/** Contract http-api §7: without news from the file system it is looked at every second. */
+const POLL_MS = 1_000;
+
+/**
+ * The text of a container's log, in blocks of at most about 64 KiB: memory does not depend on the log's length. A followed
+ * log goes on over rotations and ends when the container has ended and all it wrote was read. Rejects when the log
+ * cannot be opened.
+ */
+export async function* readLog(input: ReadLogInput): AsyncGenerator<Buffer, void> {
+  const { options, signal } = input;
+  let file = await input.open();
+  try {
+    let position = options.tailLines === undefined ? 0 : await tailStart(file, options.tailLines);
+    const formatter = new LogFormatter(options, options.follow ? undefined : options.tailLines);
+    const follower = options.follow ? new Follower(input) : undefined;
+    try {
+      while (!signal.aborted && !formatter.full) {
+        const block = await file.read(position, BLOCK_BYTES);
+        position += block.length;
+        if (block.length > 0) {
+          const text = formatter.feed(block);
+          if (text.length > 0) yield text;
+          continue;
+        }
+        const next = (await follower?.atEnd(file)) ?? 'ended';
+        if (next === 'ended') break;
+        if (next === 'same') continue;
+        const rest = formatter.end();
+        if (rest.length > 0) yield rest;
+        await file.close();
+        file = next;
+        position = 0;
+      }
+      const text = formatter.end();
+      if (text.length > 0 && !signal.aborted) yield text;
+    } finally {
+      follower?.close();
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** What to do at the end of the file. */
+class Follower {
+  readonly #input: ReadLogInput;
+  readonly #pause: Pause;
+  readonly #watch: { refresh(): Promise<void>; close(): void };
+  #changed = false;
+  #watching = false;
+  #drained: LogFile | undefined;
+  #ended = false;
+
+  constructor(input: ReadLogInput) {
+    this.#input = input;
+    this.#pause = new Pause(input.clock);
+    this.#watch = input.watch(() => {
+      this.#changed = true;
+      this.#pause.poke();
+    });
+  }
+
+  /** `same`: read on; a file: read that from its begin. */
+  async atEnd(file: LogFile): Promise<'ended' | 'same' | LogFile> {
+    if (!this.#watching) {
+      // What was written before the watch was set is found by reading once more.
+      this.#watching = true;
+      await this.#watch.refresh();
+      return 'same';
+    }
+    if (await file.replaced()) {
+      // The old file may have got its last lines just before the new one came.
+      if (this.#drained !== file) {
+        this.#drained = file;
+        return 'same';
+      }
+      try {
+        return await this.#input.open();
+      } catch {
+        this.#drained = undefined;
+      }
+    }
+    if (this.#ended) return 'ended';
+    if (!this.#changed) await this.#pause.wait(POLL_MS, this.#input.signal);
+    if (this.#input.signal.aborted) return 'ended';
+    if (!this.#changed && !(await this.#input.isRunning())) this.#ended = true;
+    this.#changed = false;
+    return 'same';
+  }
+
+  close(): void {
+    this.#watch.close();
+  }
+}
+
+/** Where the last `lines` lines of the file begin. A last line without an end counts beside them. */
+export async function tailStart(file: Pick<LogFile, 'read' | 'size'>, lines: number): Promise<number> {
+  const size = await file.size();
+  if (lines === 0) return size;
+  let missing = lines + 1;
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - BLOCK_BYTES);
+    const block = await file.read(start, end - start);
+    for (let at = block.lastIndexOf(0x0a); at >= 0; at = at === 0 ? -1 : block.lastIndexOf(0x0a, at - 1)) {
+      missing -= 1;
+      if (missing === 0) return start + at + 1;
+    }
+    end = start;
+  }
+  return 0;
+}
