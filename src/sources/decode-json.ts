@@ -4,8 +4,9 @@ import { parseTime, TimeError } from '../api/time.ts';
 import { goJson } from '../compat/go-json.ts';
 import { goQuantity } from '../compat/go-quantity.ts';
 import type { GoStruct, GoType } from '../compat/go-schema.ts';
+import { compareGoStrings } from '../compat/go-text.ts';
 import { ManifestError } from './manifest-error.ts';
-import type { ManifestNode, ManifestTree } from './manifest-node.ts';
+import type { ManifestNode, ManifestTree, MapNode } from './manifest-node.ts';
 
 /**
  * Reads a manifest's values into the shape of a Go type as Go's JSON decoder does: unknown fields are dropped, null
@@ -28,13 +29,18 @@ class Decoder {
   struct(node: ManifestNode, type: GoStruct, path: string): Record<string, unknown> {
     if (node.kind !== 'map') throw this.#wrong(node, path, 'an object');
     const out: Record<string, unknown> = {};
-    for (const [key, { value }] of node.entries) {
+    for (const [key, { value }] of this.#ordered(node)) {
       const field = type.byJson.get(key);
       if (!field) continue;
       const decoded = this.#value(value, field.type, path === '' ? key : `${path}.${key}`);
       if (decoded !== undefined) out[key] = decoded;
     }
     return out;
+  }
+
+  /** Of several faults the first is told: Go sees YAML in the order of the keys, JSON in that of the text. */
+  #ordered({ entries }: MapNode): Iterable<[string, { value: ManifestNode }]> {
+    return this.#json === undefined ? [...entries].sort(([a], [b]) => compareGoStrings(a, b)) : entries;
   }
 
   #value(node: ManifestNode, type: GoType, path: string): unknown {
@@ -134,7 +140,7 @@ class Decoder {
   #map(node: ManifestNode, elem: GoType, path: string): Record<string, unknown> {
     if (node.kind !== 'map') throw this.#wrong(node, path, 'an object');
     const out = Object.create(null) as Record<string, unknown>;
-    for (const [key, { value }] of node.entries) out[key.toWellFormed()] = this.#value(value, elem, `${path}.${key}`) ?? zero(elem);
+    for (const [key, { value }] of this.#ordered(node)) out[key.toWellFormed()] = this.#value(value, elem, `${path}.${key}`) ?? zero(elem);
     return out;
   }
 }

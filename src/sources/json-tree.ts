@@ -1,5 +1,5 @@
 import { ManifestError, type ManifestErrorCode, type ManifestFault } from './manifest-error.ts';
-import { type ManifestNode, MaxNesting, type Place, type ScalarNode } from './manifest-node.ts';
+import { type DuplicateKeys, type ManifestNode, MaxNesting, type Place, type ScalarNode } from './manifest-node.ts';
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/y;
 const BLANKS = /[ \t\r\n]*/y;
@@ -15,18 +15,20 @@ const WORDS = new Map<string, null | boolean>([
  * Reads a JSON text strictly: one value, nothing after it. Throws ManifestError: syntax, duplicate-key, nesting. Each
  * expression is tried at one place only, so the time is linear.
  */
-export function readJson(text: string, file: string): ManifestNode {
-  return new JsonReader(text, file).read();
+export function readJson(text: string, file: string, duplicates: DuplicateKeys = 'refuse'): ManifestNode {
+  return new JsonReader(text, file, duplicates).read();
 }
 
 class JsonReader {
   readonly #text: string;
   readonly #file: string;
+  readonly #duplicates: DuplicateKeys;
   #at = 0;
   #line = 1;
   #lineStart = 0;
 
-  constructor(text: string, file: string) {
+  constructor(text: string, file: string, duplicates: DuplicateKeys) {
+    this.#duplicates = duplicates;
     this.#text = text;
     this.#file = file;
   }
@@ -130,7 +132,7 @@ class JsonReader {
           'a manifest that begins with { is read as JSON, not as YAML',
         );
       const name = this.#string();
-      if (entries.has(name))
+      if (entries.has(name) && this.#duplicates === 'refuse')
         throw this.#error('duplicate-key', `the key ${JSON.stringify(name)} is given twice`, 'remove one of them', key);
       this.#blanks();
       if (this.#text[this.#at] !== ':') throw this.#error('syntax', `unexpected ${this.#shown()}, want a colon`);

@@ -1,14 +1,15 @@
 import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import { Pause } from '../host/pause.ts';
-import { PathWatch } from '../host/watch-path.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { dropDuplicates, duplicateMessage, type FilePod } from './drop-duplicates.ts';
 import { ManifestError } from './manifest-error.ts';
 import { type Listed, ManifestFiles, manifestErrors } from './manifest-files.ts';
+import { type ManifestFs, nodeManifestFs } from './manifest-fs.ts';
 import type { ListsManifests, ManifestListing } from './manifest-listing.ts';
 import { ManifestReader } from './manifest-reader.ts';
+import { priorityWarning } from './priority-warning.ts';
 import { SeenPods } from './seen-pods.ts';
 import type { PodSet, PodSource } from './types.ts';
 
@@ -24,6 +25,8 @@ export interface ManifestDirOptions {
   clock: Clock;
   log: Logger;
   events?: EventRecorder;
+  /** The machine's, where none is given. */
+  fs?: ManifestFs;
 }
 
 /**
@@ -36,6 +39,7 @@ export class ManifestDir implements PodSource, ListsManifests {
   readonly #path: string;
   #set: PodSet = { pods: [], errors: [] };
   #logged = new Set<string>();
+  readonly #warned = new Set<string>();
 
   constructor(options: ManifestDirOptions) {
     this.#options = options;
@@ -47,13 +51,13 @@ export class ManifestDir implements PodSource, ListsManifests {
   }
 
   async *sets(signal: AbortSignal): AsyncGenerator<PodSet> {
-    const { clock, log, nodeName, fileCheckFrequencyMs } = this.#options;
+    const { clock, log, nodeName, fileCheckFrequencyMs, fs = nodeManifestFs } = this.#options;
     const pause = new Pause(clock);
     const reader = new ManifestReader(clock);
     const seen = new SeenPods('file', clock);
-    const files = new ManifestFiles(this.#path, nodeName, reader, seen);
+    const files = new ManifestFiles(fs, this.#path, nodeName, reader, seen);
     let touched = new Set<string | undefined>();
-    const watch = new PathWatch(
+    const watch = fs.watch(
       this.#path,
       (name) => {
         touched.add(name);
@@ -108,6 +112,7 @@ export class ManifestDir implements PodSource, ListsManifests {
     if (kind === 'missing') this.#logMissing(before);
     for (const error of errors) this.#report(error, before);
     for (const { pod, fault } of dropped) if (!before.has(new ManifestError(fault).message)) this.#recordDuplicate(pod);
+    for (const { pod } of kept) this.#warn(pod);
     return { pods: kept.map(({ pod }) => pod), errors };
   }
 
@@ -117,6 +122,14 @@ export class ManifestDir implements PodSource, ListsManifests {
     const { file, line, column } = error;
     const place = line === undefined ? {} : { line, column };
     this.#options.log.error(error, 'Could not process manifest file', { path: file, ...place });
+  }
+
+  /** Each warning once, for the first pod that earns it. */
+  #warn(pod: Pod): void {
+    const warning = priorityWarning(pod);
+    if (warning === undefined || this.#warned.has(warning)) return;
+    this.#warned.add(warning);
+    this.#options.log.info(warning, { pod: `${pod.metadata.namespace}/${pod.metadata.name}` });
   }
 
   #recordDuplicate(pod: Pod): void {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { compareGoStrings } from '../compat/go-text.ts';
-import { type FileStamp, fileStamp } from '../host/file-stamp.ts';
+import type { FileStamp } from '../host/file-stamp.ts';
 import { isErrno } from '../host/files.ts';
-import { nodeFiles } from '../host/files-node.ts';
 import { ManifestError } from './manifest-error.ts';
+import type { ManifestFs } from './manifest-fs.ts';
 import type { ManifestReader } from './manifest-reader.ts';
 import { type Manifest, MaxManifestBytes, tooLarge } from './parse-pod.ts';
 import type { SeenPods } from './seen-pods.ts';
@@ -28,13 +28,15 @@ export interface ManifestFile extends Manifest {
 
 /** Reads the files of a manifest path, and reads again only those that changed. */
 export class ManifestFiles {
+  readonly #fs: ManifestFs;
   readonly #path: string;
   readonly #nodeName: string;
   readonly #reader: ManifestReader;
   readonly #seen: SeenPods;
   #known = new Map<string, ManifestFile>();
 
-  constructor(path: string, nodeName: string, reader: ManifestReader, seen: SeenPods) {
+  constructor(fs: ManifestFs, path: string, nodeName: string, reader: ManifestReader, seen: SeenPods) {
+    this.#fs = fs;
     this.#path = path;
     this.#nodeName = nodeName;
     this.#reader = reader;
@@ -63,21 +65,20 @@ export class ManifestFiles {
   async #names(): Promise<{ kind: Listed['kind']; names: { path: string; name: string | undefined }[] }> {
     let self: FileStamp;
     try {
-      self = await fileStamp(this.#path);
+      self = await this.#fs.stamp(this.#path);
     } catch (error) {
       if (isErrno(error, 'ENOENT')) return { kind: 'missing', names: [] };
       throw error;
     }
     if (self.kind !== 'directory') return { kind: 'single', names: [{ path: this.#path, name: undefined }] };
-    const entries = await nodeFiles.list(this.#path);
-    const names = entries.map(({ name }) => name).filter((name) => !name.startsWith('.'));
+    const names = (await this.#fs.names(this.#path)).filter((name) => !name.startsWith('.'));
     return { kind: 'directory', names: names.sort(compareGoStrings).map((name) => ({ path: join(this.#path, name), name })) };
   }
 
   /** Undefined for a file that went away meanwhile. */
   async #look(path: string, sameStamp: string | undefined, old: ManifestFile | undefined): Promise<ManifestFile | undefined> {
     try {
-      const { kind, stamp } = await fileStamp(path);
+      const { kind, stamp } = await this.#fs.stamp(path);
       if (old && stamp === sameStamp) return old;
       if (kind === 'file') return await this.#read(path, stamp, old);
       const problem = kind === 'directory' ? 'is a directory' : 'is neither a file nor a directory';
@@ -85,13 +86,13 @@ export class ManifestFiles {
       return { path, stamp, digest: undefined, pods: [], faults: [{ code: 'not-a-file', file: path, problem, remedy }] };
     } catch (error) {
       // Gone meanwhile, unless what is left is a link to nothing.
-      if (isErrno(error, 'ENOENT') && !(await nodeFiles.lstat(path))) return undefined;
+      if (isErrno(error, 'ENOENT') && (await this.#fs.isGone(path))) return undefined;
       return unreadable(path, error);
     }
   }
 
   async #read(path: string, stamp: string, old: ManifestFile | undefined): Promise<ManifestFile> {
-    const data = await nodeFiles.read(path, MaxManifestBytes + 1);
+    const data = await this.#fs.read(path, MaxManifestBytes + 1);
     if (data.length > MaxManifestBytes) return { path, stamp, digest: undefined, pods: [], faults: [tooLarge(path)] };
     const digest = createHash('sha256').update(data).digest('base64');
     if (old && old.digest === digest) return Object.assign(old, { stamp });

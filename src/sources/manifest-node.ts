@@ -39,5 +39,8 @@ export interface ManifestTree {
   json: string | undefined;
 }
 
+/** What to do with a key that is given twice: the kubelet lets the last one count, we refuse it. */
+export type DuplicateKeys = 'refuse' | 'last';
+
 /** Beyond this no pod goes; what Kubernetes reads to 10000 levels is refused here. */
 export const MaxNesting = 500;

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { canonicalPod } from '../compat/canonical-pod.ts';
 import type { Clock, Timer } from '../host/clock.ts';
@@ -89,9 +88,8 @@ function isQuick(data: Uint8Array): boolean {
 }
 
 function startWorker(): Worker {
-  // Beside the bundle lies a bundle of the worker; beside the source its source.
-  const bundled = new URL('./parse-worker.mjs', import.meta.url);
-  const url = existsSync(bundled) ? bundled : new URL('./parse-worker.ts', import.meta.url);
+  // The build makes a bundle of its own of what stands here.
+  const url = new URL('./parse-worker.ts', import.meta.url);
   const worker = new Worker(url, { resourceLimits: { maxOldGenerationSizeMb: MemoryLimitMb }, execArgv: [] });
   worker.unref();
   return worker;

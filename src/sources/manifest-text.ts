@@ -1,6 +1,6 @@
 import { readJson } from './json-tree.ts';
 import { ManifestError } from './manifest-error.ts';
-import type { ManifestTree } from './manifest-node.ts';
+import type { DuplicateKeys, ManifestTree } from './manifest-node.ts';
 import { readYaml } from './yaml-tree.ts';
 
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true });
@@ -10,13 +10,13 @@ const LOOSE_UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
  * Reads a manifest's bytes as Kubernetes does: what begins with a brace is JSON and nothing else, anything else is YAML.
  * Throws ManifestError: syntax, duplicate-key, alias, nesting.
  */
-export function readTree(data: string | Uint8Array, file: string): ManifestTree {
+export function readTree(data: string | Uint8Array, file: string, duplicates: DuplicateKeys = 'refuse'): ManifestTree {
   const loose = typeof data === 'string' ? data : LOOSE_UTF8.decode(data);
   if (/^\s*\{/.test(loose)) {
     const json = loose.toWellFormed();
-    return { root: readJson(json, file), json };
+    return { root: readJson(json, file, duplicates), json };
   }
-  return { root: readYaml(yamlText(data, file), file), json: undefined };
+  return { root: readYaml(yamlText(data, file), file, duplicates), json: undefined };
 }
 
 function yamlText(data: string | Uint8Array, file: string): string {

@@ -8,7 +8,7 @@ import { podType } from '../compat/go-schema.ts';
 import { decodeStruct } from './decode-json.ts';
 import { locate } from './locate.ts';
 import { ManifestError, type ManifestErrorCode, type ManifestFault } from './manifest-error.ts';
-import type { ManifestNode, ManifestTree, MapNode } from './manifest-node.ts';
+import type { DuplicateKeys, ManifestNode, ManifestTree, MapNode } from './manifest-node.ts';
 import { readTree } from './manifest-text.ts';
 import { type ManifestOrigin, makeStaticPod } from './static-pod.ts';
 
@@ -25,9 +25,9 @@ export interface Manifest {
  * Reads a manifest: YAML or JSON, the first document, one v1 Pod (from a URL also a PodList), with the API's defaults,
  * made this node's own, validated. Never throws for what the manifest holds.
  */
-export function readManifest(data: string | Uint8Array, origin: ManifestOrigin): Manifest {
+export function readManifest(data: string | Uint8Array, origin: ManifestOrigin, duplicates: DuplicateKeys = 'refuse'): Manifest {
   try {
-    return readOrThrow(data, origin);
+    return readOrThrow(data, origin, duplicates);
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
     const { code, file, line, column, field, problem, remedy } = error;
@@ -35,10 +35,10 @@ export function readManifest(data: string | Uint8Array, origin: ManifestOrigin):
   }
 }
 
-function readOrThrow(data: string | Uint8Array, origin: ManifestOrigin): Manifest {
+function readOrThrow(data: string | Uint8Array, origin: ManifestOrigin, duplicates: DuplicateKeys): Manifest {
   const file = origin.location;
   if (data.length > MaxManifestBytes) throw new ManifestError(tooLarge(file));
-  const tree = readTree(data, file);
+  const tree = readTree(data, file, duplicates);
   const items = podNodes(tree.root, origin);
   const pods: Pod[] = [];
   for (const { node, prefix } of items) {

@@ -2,7 +2,7 @@ import { Composer, type CST, type Document, isAlias, isMap, isScalar, isSeq, Lin
 import { plainScalar, type ScalarValue } from '../config/plain-scalar.ts';
 import { looseLexer } from './loose-lexer.ts';
 import { ManifestError, type ManifestErrorCode, type ManifestFault } from './manifest-error.ts';
-import { type ManifestNode, type MapNode, MaxNesting, type Place } from './manifest-node.ts';
+import { type DuplicateKeys, type ManifestNode, type MapNode, MaxNesting, type Place } from './manifest-node.ts';
 
 /** The one fault of the library that Kubernetes does not know: a bracket that closes under its key. */
 const LOOSE_END = 'Flow end indicator should be more indented than parent';
@@ -12,9 +12,9 @@ const MAX_EXPANDED = 4_000_000;
  * Reads the first YAML document of `text` as Kubernetes does: YAML 1.1 scalars, merge keys, text keys. Undefined for an
  * empty document. Throws ManifestError: syntax, duplicate-key, alias, nesting.
  */
-export function readYaml(text: string, file: string): ManifestNode | undefined {
+export function readYaml(text: string, file: string, duplicates: DuplicateKeys = 'refuse'): ManifestNode | undefined {
   const lines = new LineCounter();
-  const reader = new TreeReader(text, file, lines);
+  const reader = new TreeReader(text, file, lines, duplicates);
   // Scalars stay text here, so that ours, not the library's, is the reading of plain scalars.
   const composer = new Composer({ version: '1.1', schema: 'failsafe', uniqueKeys: false, strict: false, logLevel: 'silent' });
   try {
@@ -38,10 +38,12 @@ class TreeReader {
   readonly #text: string;
   readonly #file: string;
   readonly #lines: LineCounter;
+  readonly #duplicates: DuplicateKeys;
   readonly #anchors = new Map<string, ManifestNode | 'open'>();
   #own = 0;
 
-  constructor(text: string, file: string, lines: LineCounter) {
+  constructor(text: string, file: string, lines: LineCounter, duplicates: DuplicateKeys) {
+    this.#duplicates = duplicates;
     this.#text = text;
     this.#file = file;
     this.#lines = lines;
@@ -115,7 +117,7 @@ class TreeReader {
         continue;
       }
       const name = this.#key(key, keyPlace, depth);
-      if (written.has(name))
+      if (written.has(name) && this.#duplicates === 'refuse')
         throw this.#error('duplicate-key', keyPlace, `the key ${JSON.stringify(name)} is given twice`, { remedy: 'remove one of them' });
       written.add(name);
       const inner = value ? this.#node(value, depth + 1) : nullNode(keyPlace);
@@ -153,10 +155,20 @@ class TreeReader {
     if (tag === '!!str' || (tag === undefined && node.type !== 'PLAIN')) return text;
     if (tag === '!!binary') return Buffer.from(text, 'base64').toString('utf8');
     const value = plainScalar(text);
+    if (tag !== undefined && TAGGED[tag]?.(value) === false)
+      throw this.#error('syntax', place, `${JSON.stringify(text.slice(0, 80))} does not fit its tag ${tag}`);
     if (typeof value === 'number' && !Number.isFinite(value)) throw this.#error('syntax', place, 'is no number that JSON can hold');
     return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
   }
 }
+
+/** Values that fit an explicit tag. */
+const TAGGED: Readonly<Record<string, (value: ScalarValue) => boolean>> = {
+  '!!int': (value) => typeof value === 'bigint' || Number.isInteger(value),
+  '!!float': (value) => typeof value === 'bigint' || typeof value === 'number',
+  '!!bool': (value) => typeof value === 'boolean',
+  '!!null': (value) => value === null,
+};
 
 function isMergeKey(key: Node): boolean {
   return isScalar(key) && key.value === '<<' && key.type === 'PLAIN' && (key.tag === undefined || key.tag === 'tag:yaml.org,2002:merge');

@@ -63,7 +63,7 @@ export function validateFieldRef(ref: Field, allowed: readonly string[]): void {
   if (!ref.get('apiVersion').require() || !path.require()) return;
   const subscript = /^(.+?)\['(.*)'\]$/s.exec(path.text);
   if (ref.get('apiVersion').text !== 'v1') path.report('needs apiVersion v1 beside it');
-  else if (!subscript) path.oneOf(path.text === 'spec.host' ? [...allowed, 'spec.host'] : allowed);
+  else if (!subscript) path.oneOf(path.text === 'spec.host' && allowed.includes('spec.nodeName') ? ['spec.host'] : allowed);
   else if (subscript[1] === 'metadata.labels') reportName(ref, subscript[2] ?? '');
   else if (subscript[1] === 'metadata.annotations') reportName(ref, (subscript[2] ?? '').toLowerCase());
   else path.report(`${path.shown}: only labels and annotations have a subscript`);

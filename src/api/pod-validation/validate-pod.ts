@@ -80,6 +80,7 @@ function validateDns(spec: Field): void {
 function validateIp(ip: Field): void {
   const isMapped = ip.text.includes(':') && ipFamily(ip.text) === 4;
   if (ipFamily(ip.text) === undefined) ip.report(`${ip.shown} is no IP address`);
+  else if (/(?:^|:)0\d+\.|\.0\d/.test(ip.text)) ip.report(`${ip.shown} has leading zeros, which some read as octal`);
   else if (isMapped) ip.report(`${ip.shown} is an IPv4 address written as IPv6`);
 }
 
