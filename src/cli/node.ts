@@ -19,10 +19,11 @@ import { nodeAddresses, nodeName } from '../host/network.ts';
 import { systemRandom } from '../host/random.ts';
 import { systemTailReader } from '../host/tail.ts';
 import { ImageManager } from '../images/image-manager.ts';
-import { noImageMetrics } from '../images/image-metrics.ts';
+import { type ImageMetrics, imageSizeBucket } from '../images/image-metrics.ts';
 import { emptyKeyring } from '../images/keyring.ts';
+import type { KubeApi } from '../kube/api.ts';
 import { createKubelet, type Kubelet, type KubeletOptions, type KubeletPorts } from '../kubelet.ts';
-import type { KubeletMetrics } from '../observe/kubelet-metrics.ts';
+import type { AgentMetrics } from '../observe/agent-metrics.ts';
 import type { Logger } from '../observe/log.ts';
 import { LogEvents } from '../observe/log-events.ts';
 import { Timeline } from '../observe/timeline.ts';
@@ -43,7 +44,7 @@ export interface NodeInput {
   flags: KubeletFlags;
   config: ResolvedConfig;
   log: Logger;
-  metrics: KubeletMetrics & { observe(operation: string, seconds: number, failed: boolean): void };
+  metrics: AgentMetrics;
   signal: AbortSignal;
 }
 
@@ -55,6 +56,8 @@ export interface RealNode {
   hostIPs: readonly string[];
   machine: Machine;
   runtime: ConnectedRuntime;
+  /** The API server; undefined for a standalone node. */
+  api: KubeApi | undefined;
 }
 
 const CONTAINER_LOGS_DIR = '/var/log/containers';
@@ -145,7 +148,7 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
       keyring: emptyKeyring,
       clock,
       events,
-      metrics: noImageMetrics,
+      metrics: imageMetrics(metrics),
       limits: {
         serial: config.serializeImagePulls,
         maxParallel: config.maxParallelImagePulls,
@@ -183,7 +186,7 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
     useRuntimeEvents: true,
     sources: podSources(config, name, log, events),
   };
-  return { kubelet: createKubelet(options, ports), nodeName: name, hostIPs, machine, runtime };
+  return { kubelet: createKubelet(options, ports), nodeName: name, hostIPs, machine, runtime, api: undefined };
 }
 
 function podSources(config: ResolvedConfig, name: string, log: Logger, events: LogEvents): PodSource[] {
@@ -288,4 +291,11 @@ function nodeSettings(
 async function noRuntimeClasses(name: string | undefined): Promise<string> {
   if (name === undefined || name === '') return '';
   throw new Error(`runtimeClassName ${JSON.stringify(name)}: a node without an API server knows no RuntimeClass`);
+}
+
+function imageMetrics(metrics: AgentMetrics): ImageMetrics {
+  return {
+    pulled: (seconds, size) => metrics.imagePulled(seconds, imageSizeBucket(size)),
+    ensured: (policy, present, required) => metrics.ensured(policy, present, required),
+  };
 }

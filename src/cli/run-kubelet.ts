@@ -1,10 +1,15 @@
+import { podUid } from '../api/brands.ts';
+import { isStaticPod } from '../api/pod.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
 import type { KubeletConfiguration, KubeletFlags } from '../config/types.ts';
 import { systemClock } from '../host/clock.ts';
-import { type AgentMetrics, createAgentMetrics } from '../observe/agent-metrics.ts';
+import { countOpenFiles } from '../host/own-process.ts';
+import type { Kubelet } from '../kubelet.ts';
+import { type AgentMetrics, createAgentMetrics, type PodCounts } from '../observe/agent-metrics.ts';
 import type { Klog } from '../observe/klog.ts';
 import type { Logger } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { observeProcess } from '../observe/process-metrics.ts';
 import type { Service } from '../observe/service.ts';
 import { type HealthCheck, healthzHandler } from '../server/healthz.ts';
 import { type Handler, HttpService } from '../server/http.ts';
@@ -36,11 +41,13 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   if (flags.kubeconfig === '') log.info('Standalone mode, no API client');
   const node = await realNode({ flags, config: resolved, log, metrics, signal });
   metrics.node(node.nodeName);
+  observeProcess(registry, countOpenFiles);
+  registry.collect(() => metrics.pods(podCounts(node.kubelet)));
   const readOnly = readOnlyEndpoints(node, registry, log);
   const servers = listeners(resolved, readOnly, log);
   if (resolved.enableServer) {
     const setVerbosity = (level: number) => log.setVerbosity(level);
-    servers.push(await kubeletServer({ flags, config, resolved, node, api: undefined, registry, readOnly, log, setVerbosity }));
+    servers.push(await kubeletServer({ flags, config, resolved, node, api: node.api, registry, readOnly, log, setVerbosity }));
   }
   try {
     for (const server of servers) await server.start(signal);
@@ -94,6 +101,17 @@ function listeners(config: ResolvedConfig, readOnly: Handler, log: Logger): Serv
     servers.push(new HttpService({ name: 'readonly', address, port, handle: readOnly, clock, log, retryMs: undefined }));
   }
   return servers;
+}
+
+/** How many pods are wanted, and how many of them are not over yet. */
+function podCounts(kubelet: Kubelet): PodCounts {
+  const counts: PodCounts = { desired: { normal: 0, static: 0 }, active: { normal: 0, static: 0 }, mirror: 0 };
+  for (const pod of kubelet.pods()) {
+    const kind = isStaticPod(pod) ? 'static' : 'normal';
+    counts.desired[kind]++;
+    if ((kubelet.dispatcher.state(podUid(pod.metadata.uid))?.phase ?? 'finished') !== 'finished') counts.active[kind]++;
+  }
+  return counts;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

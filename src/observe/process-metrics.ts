@@ -4,12 +4,12 @@ import type { Metrics } from './metrics.ts';
 const resolutionMs = 20;
 
 /**
- * process_* as other components have them, and the delay of the event loop. `openFiles` counts the process's open file
+ * process_* as other components have them, and the delay of the event loop (from the second scrape on). `openFiles` counts the process's open file
  * descriptors.
  */
 export function observeProcess(metrics: Metrics, openFiles: () => Promise<number>): void {
-  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
-  delay.enable();
+  // Watching the loop wakes the process 50 times a second: only where somebody reads the figures.
+  let delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
   // Counters in the exposition, though their values are read: gauges would carry the wrong type.
   const cpu = metrics.counter('process_cpu_seconds_total', 'User and system CPU time in seconds');
   const memory = metrics.gauge('process_resident_memory_bytes', 'Resident memory in bytes');
@@ -26,6 +26,11 @@ export function observeProcess(metrics: Metrics, openFiles: () => Promise<number
     memory.set(process.memoryUsage.rss());
     heap.set(process.memoryUsage().heapUsed);
     files.set(await openFiles());
+    if (delay === undefined) {
+      delay = monitorEventLoopDelay({ resolution: resolutionMs });
+      delay.enable();
+      return;
+    }
     for (const quantile of [50, 99, 100]) loop.set(delay.percentile(quantile) / 1e9, { quantile: String(quantile / 100) });
     delay.reset();
   });
