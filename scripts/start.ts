@@ -2,13 +2,13 @@
  * `npm start`: one node without an API server. A private containerd, the agent on examples/manifests, a table of the
  * pods; Ctrl-C ends all of it and leaves nothing behind. `npm start -- --help` for the options.
  */
-import { readFileSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { containerLogsExist, removeLogLinks, removePods } from './node/removePods.ts';
 import { type Agent, startAgent } from './node/startAgent.ts';
 import { type PrivateContainerd, startContainerd } from './node/startContainerd.ts';
+import { endSignal } from './start/endSignal.ts';
 import { parseStartOptions, type StartOptions, USAGE } from './start/options.ts';
 import { progress } from './start/progress.ts';
 import { watchPods } from './start/watchPods.ts';
@@ -18,9 +18,7 @@ const output = process.stdout;
 const { line, step } = progress(output);
 
 const options = readOptions();
-const stop = new AbortController();
-listenForEnd(stop);
-process.exitCode = await main(options, stop.signal);
+process.exitCode = await main(options, endSignal());
 
 function readOptions(): StartOptions {
   try {
@@ -31,29 +29,6 @@ function readOptions(): StartOptions {
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
     process.exit(2);
-  }
-}
-
-/** Ctrl-C comes to every process of the terminal, npm among them, and may come twice: the first one counts. */
-function listenForEnd(controller: AbortController): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => controller.abort(new Error(signal)));
-  // Nobody may be left to read, and the work of ending goes on.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => controller.abort(new Error('the output is closed')));
-  // npm may be killed without us: then our parent changes, or that of the shell which npm puts between.
-  const parents = ancestors();
-  setInterval(() => {
-    if (ancestors() !== parents) controller.abort(new Error('the parent process ended'));
-  }, 1_000).unref();
-}
-
-/** Our parent's pid and, when npm started us, that of its parent. */
-function ancestors(): string {
-  if (process.env['npm_lifecycle_event'] === undefined) return String(process.ppid);
-  try {
-    const stat = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
-    return `${process.ppid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]}`;
-  } catch {
-    return '';
   }
 }
 

@@ -20,6 +20,7 @@ import {
 import { Daemon } from './daemon.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { type ClusterNode, type NodeOptions, startNode } from './node.ts';
+import { makeNodeNetwork, type NodeNetwork } from './nodeNetwork.ts';
 import { type Authority, newAuthority, newKeyPair, type Subject } from './pki.ts';
 
 const project = resolve(import.meta.dirname, '../../..');
@@ -72,8 +73,12 @@ export interface Cluster extends AsyncDisposable {
   startApiserver(): Promise<void>;
   /** Waits until `check` gives something other than undefined or false, tried every 50 ms. Rejects naming `what`. */
   until<T>(what: string, check: () => Promise<T | undefined | false>, timeoutMs?: number): Promise<T>;
-  /** An address of the cluster's bridge for a node on this host, and the routes to it. */
+  /** A new address on the cluster's bridge, for a node in the host's network. */
   newNodeAddress(): Promise<string>;
+  /** A network namespace on the cluster's bridge. */
+  newNodeNetwork(name: string): Promise<NodeNetwork>;
+  /** Has the host and all node networks reach the pods of `subnet` through the node's address. */
+  routePods(network: NodeNetwork, subnet: string): Promise<void>;
   /** Has a process, or a folder, removed with the cluster, also when this process is killed. */
   own(what: { folder: string }): Promise<void>;
   stop(): Promise<void>;
@@ -177,6 +182,7 @@ class ClusterRun implements Cluster {
   readonly #parts: ClusterParts;
   #kubeconfigs = 0;
   #nodeAddresses = 0;
+  readonly #podRoutes = new Map<NodeNetwork, string>();
   #stopped: Promise<void> | undefined;
 
   constructor(parts: ClusterParts) {
@@ -278,9 +284,36 @@ class ClusterRun implements Cluster {
   }
 
   async newNodeAddress(): Promise<string> {
-    const address = `${this.#record.subnet.replace(/\.0\/[0-9]+$/, '')}.${10 + this.#nodeAddresses++}`;
+    const { address } = this.#nextAddress();
     await mustRun('ip', ['address', 'add', `${address}/32`, 'dev', this.#record.bridge]);
     return address;
+  }
+
+  async newNodeNetwork(name: string): Promise<NodeNetwork> {
+    const { bridge } = this.#record;
+    if (this.#parts.settings.address === '127.0.0.1')
+      throw new Error('nodes in network namespaces need a cluster that listens on its bridge');
+    const { address, number } = this.#nextAddress();
+    const network = await makeNodeNetwork({
+      dir: join(this.dir, `network-${name}`),
+      bridge,
+      gateway: this.#parts.settings.address,
+      address,
+      link: `${bridge}n${number}`,
+    });
+    for (const [other, subnet] of this.#podRoutes) await network.route(subnet, other.address);
+    return network;
+  }
+
+  async routePods(network: NodeNetwork, subnet: string): Promise<void> {
+    await mustRun('ip', ['route', 'add', subnet, 'via', network.address]);
+    for (const other of this.#podRoutes.keys()) await other.route(subnet, network.address);
+    this.#podRoutes.set(network, subnet);
+  }
+
+  #nextAddress(): { address: string; number: number } {
+    const number = this.#nodeAddresses++;
+    return { address: `${this.#record.subnet.replace(/\.0\/[0-9]+$/, '')}.${10 + number}`, number };
   }
 
   async own({ folder }: { folder: string }): Promise<void> {

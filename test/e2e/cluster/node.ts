@@ -1,11 +1,13 @@
 import { copyFile, mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { containerLogsExist, removeLogLinks } from '../../../scripts/node/removePods.ts';
 import { type Agent, startAgent } from '../../../scripts/node/startAgent.ts';
 import { type PrivateContainerd, startContainerd } from '../../../scripts/node/startContainerd.ts';
 import type { ApiObject } from './apiClient.ts';
 import type { Cluster } from './cluster.ts';
 import { PKI_FILES } from './components.ts';
+
+const project = resolve(import.meta.dirname, '../../..');
 
 export interface NodeOptions {
   name?: string;
@@ -22,8 +24,8 @@ export interface NodeOptions {
   keepLogs?: string;
   /** The kubeconfig; default one with a certificate of the node's user. */
   kubeconfig?: string;
-  /** The node's address; default a new one on the cluster's bridge. */
-  address?: string;
+  /** Gives the node a network namespace of its own, with its containerd in it. Only on a cluster that listens on its bridge. */
+  ownNetwork?: boolean;
 }
 
 /** A node of a test cluster: a containerd and a kubelet. */
@@ -62,14 +64,19 @@ export async function startNode(
   log: (line: string) => void,
 ): Promise<ClusterNode> {
   const { name } = options;
-  const containerd = options.containerd ?? (await startContainerd({ log }));
+  const kubelet = options.kubelet ?? join(project, 'bin/kubelet-ts');
+  if (options.ownNetwork === true && options.containerd !== undefined) throw new Error('a given containerd has its network already');
+  const network = options.ownNetwork === true ? await cluster.newNodeNetwork(name) : undefined;
+  const containerd =
+    options.containerd ?? (await startContainerd({ log, ...(network === undefined ? {} : { binary: await network.wrap('containerd') }) }));
   try {
-    const address = options.address ?? (await cluster.newNodeAddress());
+    const address = network?.address ?? (await cluster.newNodeAddress());
+    if (network !== undefined) await cluster.routePods(network, containerd.subnet);
     const logLinksWere = await containerLogsExist();
     const agent = await startAgent({
       containerd,
       dir: join(dirname(containerd.dir), `agent-${name}`),
-      ...(options.kubelet === undefined ? {} : { kubelet: options.kubelet }),
+      kubelet: network === undefined ? kubelet : await network.wrap(kubelet),
       ...(options.env === undefined ? {} : { env: options.env }),
       config: { ...nodeConfig(cluster, address), ...options.config },
       flags: [
