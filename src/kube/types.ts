@@ -35,6 +35,7 @@ export interface NodeSystemInfo {
   operatingSystem: string;
   architecture: string;
   swap?: { capacity?: number };
+  runningInUserNamespace?: boolean;
 }
 
 export interface NodeStatus {
