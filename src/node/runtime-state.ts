@@ -1,5 +1,5 @@
 import type { CriRuntime } from '../cri/ports.ts';
-import type { RuntimeStatus } from '../cri/types.ts';
+import type { RuntimeCondition, RuntimeStatus } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
 import { Pause } from '../host/pause.ts';
 import type { Logger } from '../observe/log.ts';
@@ -11,6 +11,9 @@ const SUSPECT_PERIOD_MS = 500;
 const DOWN_AFTER_MS = 30_000;
 /** A suspicion that Status does not confirm wakes everybody at most so often: else one call that always fails would be a storm. */
 const UNCONFIRMED_WAKE_MS = 10_000;
+/** A runtime that is not ready yet when the agent starts is asked so often, for so long (contract: node.md §2, fast start). */
+const START_PERIOD_MS = 100;
+const START_FOR_MS = 120_000;
 
 export interface RuntimeStateDeps {
   runtime: Pick<CriRuntime, 'status'>;
@@ -18,6 +21,8 @@ export interface RuntimeStateDeps {
   log: Logger;
   /** The runtime answers again, or its network became ready. */
   recovered(): void;
+  /** Called after every question, answered or not. */
+  asked?(): void;
 }
 
 /** What the runtime says of itself: whether it answers, and whether its network is ready. */
@@ -29,6 +34,9 @@ export class RuntimeState implements Service {
   #loop: Promise<void> = Promise.resolve();
   #status: RuntimeStatus | undefined;
   #lastAnswer: number | undefined;
+  /** The last answer that called the runtime itself ready. */
+  #lastReady: number | undefined;
+  #wasReady = false;
   #suspect = false;
   /** The last Status failed. */
   #failing = false;
@@ -65,9 +73,31 @@ export class RuntimeState implements Service {
     this.#pause.poke();
   }
 
+  /** The last answer; undefined before the first one. */
+  status(): RuntimeStatus | undefined {
+    return this.#status;
+  }
+
+  /** What keeps the node from being Ready (contract: events.md §8): answers that are missing, the runtime, its network. */
+  faults(): { answers: string[]; runtime: string[]; network: string[] } {
+    const answers: string[] = [];
+    if (this.#lastReady === undefined) answers.push('container runtime status check may not have completed yet');
+    else if (this.#deps.clock.monotonic() - this.#lastReady >= DOWN_AFTER_MS) answers.push('container runtime is down');
+    if (this.#status === undefined) return { answers, runtime: [], network: ['network state unknown'] };
+    const fault = (what: string, type: string) => {
+      const condition = this.#status?.conditions.find((c) => c.type === type);
+      return condition?.status === true ? [] : [`${what} not ready: ${conditionText(condition)}`];
+    };
+    return {
+      answers,
+      runtime: fault('container runtime', 'RuntimeReady'),
+      network: fault('container runtime network', 'NetworkReady'),
+    };
+  }
+
   /** Undefined when the network is ready, else the runtime's reason (contract: compat-matrix §4). */
   notReady(): string | undefined {
-    if (this.#status === undefined) return 'Network state unknown';
+    if (this.#status === undefined) return 'network state unknown';
     const network = this.#status.conditions.find((c) => c.type === 'NetworkReady');
     if (network === undefined) return 'runtime did not report a NetworkReady condition';
     if (network.status) return undefined;
@@ -87,8 +117,16 @@ export class RuntimeState implements Service {
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#ask(signal);
-      await this.#pause.wait(this.#suspect ? SUSPECT_PERIOD_MS : PERIOD_MS, signal);
+      if (signal.aborted) return;
+      this.#deps.asked?.();
+      await this.#pause.wait(this.#period(), signal);
     }
+  }
+
+  #period(): number {
+    this.#wasReady ||= this.#status !== undefined && this.notReady() === undefined && this.runtimeNotReady() === undefined;
+    if (!this.#wasReady && this.#deps.clock.monotonic() - this.#startedAt < START_FOR_MS) return START_PERIOD_MS;
+    return this.#suspect ? SUSPECT_PERIOD_MS : PERIOD_MS;
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
@@ -99,6 +137,7 @@ export class RuntimeState implements Service {
       this.#status = await runtime.status({ signal });
       const now = clock.monotonic();
       this.#lastAnswer = now;
+      if (this.#status.conditions.some((c) => c.type === 'RuntimeReady' && c.status)) this.#lastReady = now;
       this.#suspect = false;
       this.#failing = false;
       this.#first.resolve();
@@ -113,4 +152,10 @@ export class RuntimeState implements Service {
       this.#failing = true;
     }
   }
+}
+
+/** As the real kubelet prints one; an absent one as Go prints nil. */
+function conditionText(condition: RuntimeCondition | undefined): string {
+  if (condition === undefined) return '<nil>';
+  return `${condition.type}=${condition.status} reason:${condition.reason} message:${condition.message}`;
 }

@@ -1,0 +1,127 @@
+import type { CriImages, CriRuntime } from '../cri/ports.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Random } from '../host/random.ts';
+import type { KubeApi } from '../kube/api.ts';
+import type { EventObject, EventRecorder } from '../observe/events.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Service } from '../observe/service.ts';
+import type { NodeNote } from './conditions.ts';
+import { type NodeFactsDeps, NodeFactsReader } from './facts.ts';
+import { NodeLease } from './lease.ts';
+import type { NodeIdentity } from './node-object.ts';
+import type { NodeWatch } from './node-watch.ts';
+import { Registration } from './registration.ts';
+import type { RuntimeState } from './runtime-state.ts';
+import { NodeStatusSync } from './status-sync.ts';
+
+/** What the node's services observe; the root makes them first. */
+export interface ObservedRuntime {
+  runtimeState: RuntimeState;
+  relist: { listedAt(): number | undefined };
+}
+
+export interface ClusterNodeDeps {
+  /** The main client. */
+  api: KubeApi;
+  /** Without a limit of requests, with its own deadline. */
+  heartbeat: KubeApi;
+  /** Closes connections, which may be dead. */
+  reconnect(): void;
+  watch: NodeWatch;
+  identity: NodeIdentity;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  events: EventRecorder;
+  runtime: Pick<CriRuntime, 'version' | 'updateRuntimeConfig'>;
+  images: Pick<CriImages, 'listImages'>;
+  /** What is observed beside the runtime. */
+  observe: Omit<NodeFactsDeps, 'identity' | 'clock' | 'log' | 'runtime' | 'images' | 'runtimeState' | 'relist'>;
+  registerNode: boolean;
+  getOnExistsOnly: boolean;
+  updateFrequencyMs: number;
+  reportFrequencyMs: number;
+  leaseDurationSeconds: number;
+  /** The node exists, for the first time in this run. */
+  becameKnown(): void;
+}
+
+/** The services that make this machine a node of its cluster, in start order. */
+export function clusterNodeServices(deps: ClusterNodeDeps, { runtimeState, relist }: ObservedRuntime): { services: Service[]; check(): void } {
+  const { api, heartbeat, watch, identity, clock, random, log, events } = deps;
+  const reader = new NodeFactsReader({
+    ...deps.observe,
+    identity,
+    clock,
+    log,
+    runtime: deps.runtime,
+    images: deps.images,
+    runtimeState,
+    relist,
+  });
+  const node: EventObject = nodeReference(identity.name, () => watch.uid());
+  const tell = (notes: readonly NodeNote[]) => {
+    for (const { type, reason, message } of notes) events.event(node, type, reason, message);
+  };
+  const facts = (signal: AbortSignal) => reader.facts(signal);
+  const registration = new Registration({
+    api,
+    identity,
+    clock,
+    log,
+    facts,
+    registered: (object, notes) => {
+      watch.seen(object);
+      tell(notes);
+    },
+    enabled: deps.registerNode,
+    getOnExistsOnly: deps.getOnExistsOnly,
+  });
+  const status = new NodeStatusSync({
+    api: heartbeat,
+    identity,
+    clock,
+    random,
+    log,
+    updateFrequencyMs: deps.updateFrequencyMs,
+    reportFrequencyMs: deps.reportFrequencyMs,
+    facts,
+    notReady: () => reader.notReady(),
+    watch,
+    registration,
+    tell,
+    updateRuntimeConfig: (cidrs, signal) => deps.runtime.updateRuntimeConfig(cidrs, { signal }),
+    repeatedFailure: deps.reconnect,
+  });
+  const lease = new NodeLease({
+    api: heartbeat,
+    nodeName: identity.name,
+    durationSeconds: deps.leaseDurationSeconds,
+    clock,
+    random,
+    log,
+    nodeUid: () => watch.liveUid(),
+    repeatedFailure: deps.reconnect,
+  });
+  let known = false;
+  watch.subscribe((object) => {
+    status.nodeChanged(object);
+    lease.nodeKnown();
+    if (known) return;
+    known = true;
+    deps.becameKnown();
+  });
+  return { services: [watch, registration, status, lease], check: () => status.check() };
+}
+
+/** What events about the node name; the UID is looked up each time, being known only later (contract: events.md §3). */
+export function nodeReference(name: string, uid: () => string): EventObject {
+  return {
+    kind: 'Node',
+    namespace: '',
+    name,
+    get uid() {
+      return uid();
+    },
+  };
+}
