@@ -58,6 +58,8 @@ class TreeReader {
           .split('\n')[0]
           ?.replace(' in block collection must be sufficiently indented and', ' must')
           .replace(/ at line \d+, column \d+:?$/, '') ?? 'is no YAML';
+      // What the library makes of a RangeError of its own.
+      if (problem.includes('call stack')) throw this.#error('nesting', { line, column: col }, 'is nested too deeply');
       throw this.#error('syntax', { line, column: col }, problem);
     }
     if (!document.contents) return undefined;

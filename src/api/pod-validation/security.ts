@@ -56,7 +56,7 @@ export function validatePodSecurity(context: Field, spec: Field): void {
   validateAppArmor(context.get('appArmorProfile'));
 }
 
-/** A local profile is a file below the kubelet's own directory: an empty or absolute one must not pass for none (CVE-2023-2431). */
+/** A local profile is a file below the kubelet's own directory; an empty name is refused when the container is made (CVE-2023-2431). */
 function validateSeccomp(profile: Field): void {
   if (!profile.isSet) return;
   profile.get('type').oneOf(['Localhost', 'RuntimeDefault', 'Unconfined']);
