@@ -33,6 +33,8 @@ export interface ApiServerClients {
   /** No limit of requests, so that a busy agent does not look dead. */
   heartbeat: KubeApi;
   credentials: Credentials;
+  /** Closes the connections, which may be dead; requests under way fail. */
+  reconnect(): void;
   /** Ends every request under way. */
   close(): void;
 }
@@ -52,6 +54,7 @@ export async function connectApiServer(options: ConnectOptions): Promise<ApiServ
     events: client(new TokenBucketLimiter(clock, options.eventQps, options.eventBurst)),
     heartbeat: client(unlimited, options.heartbeatTimeoutMs),
     credentials,
+    reconnect: () => transport.reconnect(),
     close: () => transport.close(),
   };
 }

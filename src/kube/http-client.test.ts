@@ -127,6 +127,27 @@ test('an HTTP/2 server that falls silent is found by ping within 45 s', async (t
   transport.close();
 });
 
+test('a server that says goodbye: what is under way goes on, what is new takes another connection', async () => {
+  const server = instant();
+  await using listener = await ApiListener.start(server, serverTls);
+  const { client, transport } = clientOf(listener.url);
+  const create = (name: string) => client.request({ method: 'POST', path: '/api/v1/nodes', body: { metadata: { name } } });
+  await create('n1');
+  const stream = await client.stream({ method: 'GET', path: '/api/v1/nodes', query: { watch: true } });
+  const types: string[] = [];
+  for await (const event of stream) {
+    types.push((event as { type: string }).type);
+    if (types.length === 5) break;
+    if (types.length > 1) continue;
+    listener.goAway();
+    await Promise.all(['m1', 'm2', 'm3'].map(create));
+    await client.request({ method: 'DELETE', path: '/api/v1/nodes/n1' });
+  }
+  assert.deepEqual(types, ['ADDED', 'ADDED', 'ADDED', 'ADDED', 'DELETED'], 'the old connection still brings events');
+  assert.equal(listener.connections, 2);
+  transport.close();
+});
+
 test('a healthy but idle HTTP/2 connection is kept', async () => {
   const server = instant();
   await using listener = await ApiListener.start(server, serverTls);

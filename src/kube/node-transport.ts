@@ -77,6 +77,11 @@ export class NodeTransport implements KubeTransport {
 
   close(): void {
     this.#closed = true;
+    this.reconnect();
+  }
+
+  /** Ends every connection with what is under way on it: the next request makes a new one. */
+  reconnect(): void {
     for (const connection of this.#connections) connection.destroy();
     this.#connections.clear();
   }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -23,6 +23,7 @@ type Response = ServerResponse | Http2ServerResponse;
 /** A simulated API server on a loopback port, over real connections. */
 export class ApiListener implements AsyncDisposable {
   readonly sockets = new Set<Socket>();
+  readonly sessions = new Set<ServerHttp2Session>();
   /** Connections taken so far. */
   connections = 0;
   /** Common name of the client's certificate, and protocol version, of each request. */
@@ -48,6 +49,10 @@ export class ApiListener implements AsyncDisposable {
       socket.on('error', () => {});
       socket.once('close', () => listener.sockets.delete(socket));
     });
+    server.on('session', (session: ServerHttp2Session) => {
+      listener.sessions.add(session);
+      session.once('close', () => listener.sessions.delete(session));
+    });
     server.on('sessionError', () => {});
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     listener.url = `${tls ? 'https' : 'http'}://localhost:${(server.address() as AddressInfo).port}`;
@@ -57,6 +62,11 @@ export class ApiListener implements AsyncDisposable {
   /** Breaks all connections. */
   cut(): void {
     for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** Asks HTTP/2 clients to go elsewhere with new requests, as a server does before it stops. */
+  goAway(): void {
+    for (const session of this.sessions) session.goaway(0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
