@@ -8,8 +8,8 @@ const BLOCK = 512;
 const TYPES = { folder: '5', file: '0', link: '2' } as const;
 
 /**
- * A POSIX ustar archive, owned by root and dated 2024-01-01, so that equal entries give equal bytes. Names and link
- * targets are limited to 100 bytes; longer ones throw.
+ * A POSIX ustar archive, owned by root and dated 2024-01-01, so that equal entries give equal bytes. Names may have 100
+ * bytes, and 155 more before a `/`, link targets 100; longer ones throw.
  */
 export function tar(entries: readonly TarEntry[]): Buffer {
   const parts: Buffer[] = [];
@@ -28,7 +28,9 @@ function header(entry: TarEntry): Buffer {
     block.write(value, at);
   };
   const octal = (value: number, at: number, length: number) => text(value.toString(8).padStart(length - 1, '0'), at, length - 1);
-  text(entry.kind === 'folder' ? `${entry.name}/` : entry.name, 0, 100);
+  const { prefix, name } = splitName(entry.kind === 'folder' ? `${entry.name}/` : entry.name);
+  text(name, 0, 100);
+  text(prefix, 345, 155);
   octal(entry.kind === 'link' ? 0o777 : entry.mode, 100, 8);
   octal(0, 108, 8);
   octal(0, 116, 8);
@@ -43,4 +45,11 @@ function header(entry: TarEntry): Buffer {
   const sum = block.reduce((n, byte) => n + byte, 0);
   block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
   return block;
+}
+
+/** A long name's first folders go into a field of their own. */
+function splitName(name: string): { prefix: string; name: string } {
+  if (Buffer.byteLength(name) <= 100) return { prefix: '', name };
+  const at = name.indexOf('/', name.length - 101);
+  return at < 0 ? { prefix: '', name } : { prefix: name.slice(0, at), name: name.slice(at + 1) };
 }

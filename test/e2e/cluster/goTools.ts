@@ -64,6 +64,13 @@ export async function goModuleDir(module: string): Promise<string> {
   return again.stdout.trim();
 }
 
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
 export interface MakeOptions {
   cwd?: string;
   title: string;
@@ -76,6 +83,7 @@ export interface MakeOptions {
  * error counts as progress.
  */
 export async function makeOnce(path: string, command: readonly string[], options: MakeOptions): Promise<void> {
+  if (await exists(path)) return;
   await mkdir(resolve(path, '..'), { recursive: true });
   const began = performance.now();
   const seconds = () => Math.round((performance.now() - began) / 1000);
