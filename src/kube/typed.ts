@@ -39,23 +39,17 @@ export function apiPath(base: string, ...segments: string[]): string {
 
 const core = '/api/v1';
 const inNamespace = (base: string, ns: string, ...rest: string[]) => apiPath(base, 'namespaces', ns, ...rest);
-const get = <T>(api: KubeApi, path: string, o: CallOptions = {}) => api.request<T>({ method: 'GET', path, ...o });
+/** `cached`: whatever the server has at hand, which may be a little old (resourceVersion 0). */
+type GetOptions = CallOptions & { cached?: boolean };
+const get = <T>(api: KubeApi, path: string, { cached, ...o }: GetOptions = {}) =>
+  api.request<T>({ method: 'GET', path, ...(cached ? { query: { resourceVersion: '0' } } : {}), ...o });
 const write = <T>(api: KubeApi, method: KubeCall['method'], path: string, body: unknown, o: CallOptions = {}) =>
   api.request<T>({ method, path, body, ...o });
 const patch = <T>(api: KubeApi, path: string, body: unknown, o: CallOptions = {}, contentType = StrategicMergePatch) =>
   api.request<T>({ method: 'PATCH', path, body, contentType, ...o });
 
 // Nodes
-/** `cached`: whatever the server has at hand, which may be a little old (resourceVersion 0). */
-export const getNode = (api: KubeApi, name: string, o: CallOptions & { cached?: boolean } = {}) => {
-  const { cached, ...rest } = o;
-  return api.request<Node>({
-    method: 'GET',
-    path: apiPath(`${core}/nodes`, name),
-    query: { resourceVersion: cached ? '0' : undefined },
-    ...rest,
-  });
-};
+export const getNode = (api: KubeApi, name: string, o?: GetOptions) => get<Node>(api, apiPath(`${core}/nodes`, name), o);
 export const createNode = (api: KubeApi, node: Node, o?: CallOptions) => write<Node>(api, 'POST', `${core}/nodes`, node, o);
 export const patchNode = (api: KubeApi, name: string, body: object, o?: CallOptions) =>
   patch<Node>(api, apiPath(`${core}/nodes`, name), body, o);
@@ -104,10 +98,10 @@ const byName = (kind: 'configmaps' | 'secrets', ns: string, name: string): ListT
   path: inNamespace(core, ns, kind),
   fieldSelector: `metadata.name=${name}`,
 });
-export const getConfigMap = (api: KubeApi, ns: string, name: string, o?: CallOptions) =>
+export const getConfigMap = (api: KubeApi, ns: string, name: string, o?: GetOptions) =>
   get<ConfigMap>(api, inNamespace(core, ns, 'configmaps', name), o);
 export const configMapTarget = (ns: string, name: string) => byName('configmaps', ns, name);
-export const getSecret = (api: KubeApi, ns: string, name: string, o?: CallOptions) =>
+export const getSecret = (api: KubeApi, ns: string, name: string, o?: GetOptions) =>
   get<Secret>(api, inNamespace(core, ns, 'secrets', name), o);
 export const secretTarget = (ns: string, name: string) => byName('secrets', ns, name);
 export const serviceTarget: ListTarget = { path: `${core}/services` };
