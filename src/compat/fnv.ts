@@ -1,6 +1,6 @@
 /**
- * The Fowler-Noll-Vo hashes as Go's hash/fnv gives them. State is kept in 32-bit words (exact in a double: a word times
- * the small part of a prime stays below 2^53), so that hashing a large pod dump makes no bigint per byte.
+ * The Fowler-Noll-Vo hashes as Go's hash/fnv gives them. State is kept in words so small that their products are exact, so that
+ * hashing a large pod dump makes no bigint per byte.
  */
 
 const encoder = new TextEncoder();
@@ -48,25 +48,31 @@ export function fnv1aHash64(data: string | Uint8Array): bigint {
   return hash64(bytesOf(data), true);
 }
 
+/** In eight words of 16 bits, lowest first: small integers all the way, since a pod's dump is hashed byte by byte. */
 function hash128(data: Uint8Array, xorFirst: boolean): bigint {
-  let w0 = 0x6295c58d;
-  let w1 = 0x62b82175;
-  let w2 = 0x07bb0142;
-  let w3 = 0x6c62272e;
+  let [w0, w1, w2, w3, w4, w5, w6, w7] = [0xc58d, 0x6295, 0x2175, 0x62b8, 0x0142, 0x07bb, 0x272e, 0x6c62];
   for (const byte of data) {
-    if (xorFirst) w0 = (w0 ^ byte) >>> 0;
-    // The prime is 2^88 + 0x13b.
+    if (xorFirst) w0 ^= byte;
+    // The prime is 2^88 + 0x13b: each word moves up by five words and 8 bits, too.
     const p0 = w0 * 0x13b;
-    const p1 = w1 * 0x13b + Math.floor(p0 / WORD);
-    const p2 = w2 * 0x13b + Math.floor(p1 / WORD) + ((w0 << 24) >>> 0);
-    const p3 = w3 * 0x13b + Math.floor(p2 / WORD) + ((w1 << 24) >>> 0) + (w0 >>> 8);
-    w0 = p0 % WORD;
-    w1 = p1 % WORD;
-    w2 = p2 % WORD;
-    w3 = p3 % WORD;
-    if (!xorFirst) w0 = (w0 ^ byte) >>> 0;
+    const p1 = w1 * 0x13b + (p0 >>> 16);
+    const p2 = w2 * 0x13b + (p1 >>> 16);
+    const p3 = w3 * 0x13b + (p2 >>> 16);
+    const p4 = w4 * 0x13b + (p3 >>> 16);
+    const p5 = w5 * 0x13b + (p4 >>> 16) + ((w0 << 8) & 0xffff);
+    const p6 = w6 * 0x13b + (p5 >>> 16) + ((w1 << 8) & 0xffff) + (w0 >>> 8);
+    const p7 = w7 * 0x13b + (p6 >>> 16) + ((w2 << 8) & 0xffff) + (w1 >>> 8);
+    w0 = p0 & 0xffff;
+    w1 = p1 & 0xffff;
+    w2 = p2 & 0xffff;
+    w3 = p3 & 0xffff;
+    w4 = p4 & 0xffff;
+    w5 = p5 & 0xffff;
+    w6 = p6 & 0xffff;
+    w7 = p7 & 0xffff;
+    if (!xorFirst) w0 ^= byte;
   }
-  return (BigInt(w3) << 96n) | (BigInt(w2) << 64n) | (BigInt(w1) << 32n) | BigInt(w0);
+  return [w7, w6, w5, w4, w3, w2, w1, w0].reduce((sum, word) => (sum << 16n) | BigInt(word), 0n);
 }
 
 /** FNV-1 128 bit of the bytes (a string counts as its UTF-8). */

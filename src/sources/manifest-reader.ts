@@ -7,7 +7,7 @@ import type { ParseJob } from './parse-worker.ts';
 import type { ManifestOrigin } from './static-pod.ts';
 
 /** Bytes up to which a manifest is read on the event loop: well under 20 ms also on a slow machine. */
-const InlineBytes = 16 << 10;
+const InlineBytes = 8 << 10;
 /** Open brackets, or list dashes in one line, beyond which a small text may still be slow. */
 const InlineNesting = 100;
 const TimeLimitMs = 10_000;

@@ -94,6 +94,8 @@ export class ManifestUrl implements PodSource, ListsManifests {
 
   #emptied(): PodSet | undefined {
     const before = this.#set;
+    // The same body after this one is news again: its pods come back.
+    this.#body = undefined;
     this.#set = { pods: [], errors: [] };
     this.#fail([this.#error('http', 'sent an empty body, which takes all its pods away')]);
     const isNews = this.#failures === 1 || before.pods.length > 0;
