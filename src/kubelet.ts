@@ -14,6 +14,7 @@ import type { Clock } from './host/clock.ts';
 import type { Files } from './host/files.ts';
 import type { Random } from './host/random.ts';
 import type { KubeApi } from './kube/api.ts';
+import { type ClusterNodeServices, nodeReference, type ObservedRuntime } from './node/cluster-node.ts';
 import { RuntimeState } from './node/runtime-state.ts';
 import type { EventObject, EventRecorder } from './observe/events.ts';
 import type { KubeletMetrics } from './observe/kubelet-metrics.ts';
@@ -72,7 +73,17 @@ export interface KubeletPorts {
   /** Why the node cannot take a pod beside `others`; undefined when it can. */
   admit(pod: Pod, others: readonly Pod[]): Rejection | undefined;
   /** Absent on a node without an API server. */
-  cluster?: { api: KubeApi; mirrors: MirrorPods };
+  cluster?: ClusterPort;
+}
+
+/** What a node of a cluster has beside a standalone one. */
+export interface ClusterPort {
+  api: KubeApi;
+  mirrors: MirrorPods;
+  /** The services that make the machine a node: its object, status, lease and events. */
+  node?(observed: ObservedRuntime): ClusterNodeServices;
+  /** UID of the Node's object, empty while it is not known. */
+  nodeUid?(): string;
 }
 
 export interface KubeletOptions {
@@ -172,7 +183,13 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       isPodDeletedOrUnknown: (uid) => !store.has(uid) && (dispatcher.state(uid)?.phase ?? 'finished') === 'finished',
     },
   });
-  const runtimeState = new RuntimeState({ runtime, clock, log, recovered: () => dispatcher.wakeAll() });
+  const runtimeState = new RuntimeState({
+    runtime,
+    clock,
+    log,
+    recovered: () => dispatcher.wakeAll(),
+    asked: () => clusterNode?.check(),
+  });
   const worker = new PodWorker({
     sync: {
       runtime,
@@ -302,10 +319,19 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     },
   });
 
-  const node: EventObject = { kind: 'Node', namespace: '', name: options.nodeName, uid: options.nodeName };
+  const clusterNode = cluster?.node?.({ runtimeState, relist, wakePods: () => dispatcher.wakeAll() });
+  const node: EventObject = nodeReference(options.nodeName, () => cluster?.nodeUid?.() ?? options.nodeName);
   const containerGc = new ContainerGcService({ collector, clock, events, node, log });
 
-  const services: Service[] = [runtimeState, relist, reader, housekeeping, containerGc, ...(writer === undefined ? [] : [writer])];
+  const services: Service[] = [
+    runtimeState,
+    relist,
+    ...(clusterNode?.services ?? []),
+    reader,
+    housekeeping,
+    containerGc,
+    ...(writer === undefined ? [] : [writer]),
+  ];
   return {
     services,
     async start(signal) {

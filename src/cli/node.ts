@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { type AdmissionNode, generalPredicates } from '../admission/general-predicates.ts';
+import { toResourceList } from '../api/resources.ts';
 import type { Pod } from '../api/types.ts';
 import { backoffKey } from '../compat/backoff-key.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
@@ -24,6 +25,7 @@ import { emptyKeyring } from '../images/keyring.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createKubelet, type Kubelet, type KubeletOptions, type KubeletPorts } from '../kubelet.ts';
 import type { AgentMetrics } from '../observe/agent-metrics.ts';
+import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { LogEvents } from '../observe/log-events.ts';
 import { Timeline } from '../observe/timeline.ts';
@@ -39,6 +41,8 @@ import type { PodSource } from '../sources/types.ts';
 import type { NodeSettings } from '../sync/node-settings.ts';
 import { PodSpecs } from '../sync/specs.ts';
 import { NoVolumes } from '../volumes/no-volumes.ts';
+
+import type { ClusterInput, ClusterLink } from './cluster.ts';
 
 export interface NodeInput {
   flags: KubeletFlags;
@@ -58,6 +62,8 @@ export interface RealNode {
   runtime: ConnectedRuntime;
   /** The API server; undefined for a standalone node. */
   api: KubeApi | undefined;
+  /** Ends what speaks to the runtime and the API server. */
+  close(): void;
 }
 
 const CONTAINER_LOGS_DIR = '/var/log/containers';
@@ -87,38 +93,48 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
   checkMachine(config, machine, cgroupFs.version, log);
   const driver = await cgroupDriver(runtime, config, log);
   const timeline = new Timeline(() => clock.now());
-  const events = new LogEvents(log, (uid, what, detail) => timeline.note(uid, what, detail));
+  const logEvents = new LogEvents(log, (uid, what, detail) => timeline.note(uid, what, detail));
+  const cluster = await openClusterOf({ flags, config, nodeName: name, architecture: machine.architecture, log, also: logEvents });
+  const events = cluster?.events ?? logEvents;
 
   const reservations = { systemReserved: config.systemReserved, kubeReserved: config.kubeReserved, evictionHard: config.evictionHard };
-  const { capacity: ephemeralStorage } = await diskSpace(flags.rootDir);
-  const capacity = nodeCapacity(machine, { ephemeralStorage, maxPods: config.maxPods, podsPerCore: config.podsPerCore });
-  const allocatable = Object.fromEntries([...nodeAllocatable(capacity, reservations)].map(([key, q]) => [key, q.toString()]));
+  const capacity = nodeCapacity(machine, {
+    ...(config.localStorageCapacityIsolation ? { ephemeralStorage: (await diskSpace(flags.rootDir)).capacity } : {}),
+    maxPods: config.maxPods,
+    podsPerCore: config.podsPerCore,
+  });
+  const allocatableResources = nodeAllocatable(capacity, reservations);
+  const allocatable = toResourceList(allocatableResources);
   const cgroups = new PodCgroups(cgroupOptions(config, driver, podsLimits(machine, reservations, config.enforceNodeAllocatable)), {
     fs: cgroupFs,
     log,
-    nodeEvent: (type, reason, message) => events.event({ kind: 'Node', namespace: '', name, uid: name }, type, reason, message),
+    nodeEvent: (type, reason, message) =>
+      events.event({ kind: 'Node', namespace: '', name, uid: cluster?.nodeUid() ?? name }, type, reason, message),
   });
   // Before the first question about them: whether swap is accounted shows only below the root.
   await cgroups.setup();
-  const admissionNode: AdmissionNode = {
-    name,
-    labels: {
-      ...flags.nodeLabels,
-      'kubernetes.io/hostname': name,
-      'kubernetes.io/os': 'linux',
-      'kubernetes.io/arch': machine.architecture,
-    },
-    taints: [],
-    allocatable,
-    supportsStrictGroups: false,
-  };
+  const supportsStrictGroups = () => kubelet.runtimeState.status()?.features?.supplementalGroupsPolicy === true;
+  const admissionNode = (): AdmissionNode =>
+    cluster?.admissionNode({ allocatable, supportsStrictGroups: supportsStrictGroups() }) ?? {
+      name,
+      labels: {
+        ...flags.nodeLabels,
+        'kubernetes.io/hostname': name,
+        'kubernetes.io/os': 'linux',
+        'kubernetes.io/arch': machine.architecture,
+      },
+      taints: [],
+      allocatable,
+      supportsStrictGroups: supportsStrictGroups(),
+    };
+  const currentHostIPs = () => cluster?.hostIPs(hostIPs) ?? hostIPs;
   const podsDir = posix.join(flags.rootDir, 'pods');
   const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
   const volumes = new NoVolumes();
   const specs = new PodSpecs({
     node: nodeSettings(config, flags, machine, cgroupFs.version, await isSwapAccounted(cgroupFs, podCgroupsScope(config))),
     nodeName: name,
-    hostIPs: () => hostIPs,
+    hostIPs: currentHostIPs,
     allocatable: () => allocatable,
     podLogsDir,
     podsDir,
@@ -165,11 +181,14 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
     probes: new NoProbes(log),
     backOffKey: backoffKey,
     terminationMessage: (status) => terminationMessage(status, systemTailReader),
-    admit: (pod, others) => generalPredicates(pod, others, admissionNode)[0],
+    admit: (pod, others) => generalPredicates(pod, others, admissionNode())[0],
+    ...(cluster === undefined ? {} : { cluster: await cluster.port({ machine, runtime, capacity, allocatable: allocatableResources }) }),
   };
   const options: KubeletOptions = {
     nodeName: name,
-    hostIPs,
+    get hostIPs() {
+      return currentHostIPs();
+    },
     rootDir: flags.rootDir,
     podLogsDir,
     podLogDir: (pod: Pod) => podLogsDirectory(podLogsDir, pod.metadata),
@@ -184,12 +203,24 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
     maxContainerRestartPeriodMs: config.crashLoopBackOff.maxContainerRestartPeriodMs ?? 300_000,
     startSlots: Math.max(2, Math.round((machine.cpu / 1000) * SLOTS_PER_CPU)),
     useRuntimeEvents: true,
-    sources: podSources(config, name, log, events),
+    sources: [...podSources(config, name, log, events), ...(cluster === undefined ? [] : [cluster.source])],
   };
-  return { kubelet: createKubelet(options, ports), nodeName: name, hostIPs, machine, runtime, api: undefined };
+  const kubelet: Kubelet = createKubelet(options, ports);
+  const close = () => {
+    cluster?.close();
+    runtime.close();
+  };
+  return { kubelet, nodeName: name, hostIPs, machine, runtime, api: cluster?.api, close };
 }
 
-function podSources(config: ResolvedConfig, name: string, log: Logger, events: LogEvents): PodSource[] {
+/** The API client is loaded only where there is an API server. */
+async function openClusterOf(input: ClusterInput): Promise<ClusterLink | undefined> {
+  if (input.flags.kubeconfig === '') return undefined;
+  const { openCluster } = await import('./cluster.ts');
+  return openCluster(input);
+}
+
+function podSources(config: ResolvedConfig, name: string, log: Logger, events: EventRecorder): PodSource[] {
   const clock = systemClock;
   const sources: PodSource[] = [];
   if (config.staticPodPath !== '') {

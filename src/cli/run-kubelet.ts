@@ -58,7 +58,7 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   } finally {
     for (const server of servers.toReversed()) await server.stop();
     await node.kubelet.stop();
-    node.runtime.close();
+    node.close();
   }
 }
 

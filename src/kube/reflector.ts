@@ -67,6 +67,9 @@ const keepsVersion: ReadonlySet<KubeErrorCode> = new Set<KubeErrorCode>([
   'Forbidden',
 ]);
 
+/** Answers to a streaming list for which another way is tried. An etcd before 3.5 makes the server answer Internal. */
+const noStreamingList: ReadonlySet<KubeErrorCode> = new Set<KubeErrorCode>(['Invalid', 'BadRequest', 'MethodNotAllowed', 'Internal']);
+
 /**
  * Keeps a copy of what the API server has: list, then watch from there, for ever. Whatever breaks, the copy catches up,
  * by the watch's resource version where that still holds and by a list where not; each change is told once, deletions
@@ -163,7 +166,7 @@ export class Reflector<T extends KubeObject> {
     if (!isKubeError(err)) throw err;
     this.#fault = err;
     const { code, status } = err;
-    if (!this.#listed && this.#streaming && (code === 'Invalid' || code === 'BadRequest' || code === 'MethodNotAllowed')) {
+    if (!this.#listed && this.#streaming && noStreamingList.has(code)) {
       log.debug(2, 'The server does not take streaming lists, listing in pages', { path });
       this.#streaming = false;
       return 0;

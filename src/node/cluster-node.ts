@@ -18,6 +18,8 @@ import { NodeStatusSync } from './status-sync.ts';
 export interface ObservedRuntime {
   runtimeState: RuntimeState;
   relist: { listedAt(): number | undefined };
+  /** Wakes all pods: what had to wait for the node can be done now. */
+  wakePods(): void;
 }
 
 export interface ClusterNodeDeps {
@@ -42,12 +44,17 @@ export interface ClusterNodeDeps {
   updateFrequencyMs: number;
   reportFrequencyMs: number;
   leaseDurationSeconds: number;
-  /** The node exists, for the first time in this run. */
-  becameKnown(): void;
+}
+
+export interface ClusterNodeServices {
+  /** In start order. */
+  services: Service[];
+  /** Readiness is to be looked at now. */
+  check(): void;
 }
 
 /** The services that make this machine a node of its cluster, in start order. */
-export function clusterNodeServices(deps: ClusterNodeDeps, { runtimeState, relist }: ObservedRuntime): { services: Service[]; check(): void } {
+export function clusterNodeServices(deps: ClusterNodeDeps, { runtimeState, relist, wakePods }: ObservedRuntime): ClusterNodeServices {
   const { api, heartbeat, watch, identity, clock, random, log, events } = deps;
   const reader = new NodeFactsReader({
     ...deps.observe,
@@ -109,7 +116,7 @@ export function clusterNodeServices(deps: ClusterNodeDeps, { runtimeState, relis
     lease.nodeKnown();
     if (known) return;
     known = true;
-    deps.becameKnown();
+    wakePods();
   });
   return { services: [watch, registration, status, lease], check: () => status.check() };
 }

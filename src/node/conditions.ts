@@ -70,7 +70,8 @@ export function nodeConditions(
   }
   const ready = readyCondition(facts);
   const old = put(ready);
-  if (old !== undefined && old.status !== ready.status) notes.push(statusNote(facts.nodeName, ready.status === 'True' ? 'NodeReady' : 'NodeNotReady'));
+  if (old !== undefined && old.status !== ready.status)
+    notes.push(statusNote(facts.nodeName, ready.status === 'True' ? 'NodeReady' : 'NodeNotReady'));
   return { conditions, notes };
 }
 

@@ -44,7 +44,7 @@ export function nodeCapacity(
   return new Map([
     ['cpu', Quantity.ofMilli(machine.cpu)],
     ['memory', Quantity.of(machine.memory, 'BinarySI')],
-    ...(ephemeralStorage === undefined ? [] : [['ephemeral-storage', Quantity.of(ephemeralStorage, 'BinarySI')] as const]),
+    ...(ephemeralStorage === undefined ? [] : [['ephemeral-storage', Quantity.of(ephemeralStorage)] as const]),
     ...machine.hugepages.map(({ pageSize, total }) => [hugepagesName(pageSize), Quantity.of(total, 'BinarySI')] as const),
     ['pods', Quantity.of(pods)],
   ]);
