@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { SimClock } from '../../test/sim/clock.ts';
 import { MemoryManifests } from '../../test/support/memoryManifests.ts';
 import { ConfigSeenAnnotation, ConfigSourceAnnotation } from '../api/annotations.ts';
 import { silentLogger } from '../observe/log.ts';
 import { ManifestDir } from './manifest-dir.ts';
 import type { PodSet } from './types.ts';
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const pod = (name: string, more = '') =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec:\n  containers:\n  - {name: c, image: x}\n${more}`;

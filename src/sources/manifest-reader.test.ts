@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { systemClock } from '../host/clock.ts';
 import { ManifestReader } from './manifest-reader.ts';
 import { readManifest } from './parse-pod.ts';
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const origin = { kind: 'file', location: '/m/a.yaml', nodeName: 'n1' } as const;
 

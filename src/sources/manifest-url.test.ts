@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { SimClock } from '../../test/sim/clock.ts';
 import { ConfigSourceAnnotation } from '../api/annotations.ts';
 import { silentLogger } from '../observe/log.ts';
 import { ManifestUrl } from './manifest-url.ts';
 import type { PodSet } from './types.ts';
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const item = (name: string) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers: [{ name: 'c', image: 'x' }] } });
 const list = (...names: string[]) => JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: names.map(item) });
