@@ -28,6 +28,8 @@ export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: Co
     return err instanceof SyncError ? err : new SyncError(code, textOf(err), { container: name, cause: err });
   };
 
+  // One try, as the real kubelet: after a failure the restart policy alone decides, so the end that is then shown stays true.
+  ctx.memory.mustStart.delete(name);
   const { config: sandboxConfig } = await ctx.sandbox(sandbox.attempt);
   const fieldPath = containerFieldPath(pod, name);
   const { imageRef } = await ctx.slot.whileSlow(deps.images.ensureImage({ pod, container, fieldPath, sandboxConfig, signal }));
@@ -45,7 +47,6 @@ export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: Co
   });
   deps.events.event(object, 'Normal', 'Started', 'Container started');
   deps.metrics.containerStarted(kind, undefined);
-  ctx.memory.mustStart.delete(name);
   await linkLog(deps, pod, name, id, sandboxConfig, config);
   await postStart(deps, ctx, container, id);
 }
