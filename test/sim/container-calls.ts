@@ -20,7 +20,7 @@ export class ContainerCalls extends SandboxCalls {
     const known = this.machine.sandboxes.get(podSandboxId);
     return this.wire.call(
       op,
-      { sandboxId: podSandboxId, ...podOf(known), containerId: id, container: m.name, attempt: m.attempt },
+      { sandboxId: podSandboxId, ...podOf(known), containerId: id, container: m.name, attempt: m.attempt, dead: false },
       opts,
       async (ctx) => {
         const s = this.machine.sandboxes.get(podSandboxId);

@@ -55,8 +55,9 @@ function differences(world: World, oracle: Oracle, pod: Pod, shown: Pod | undefi
     if (ready.length > 0) out.push(`${about} has ended, its sandbox is ready`);
     if (pod.metadata.deletionTimestamp === undefined && pod.spec.restartPolicy === 'Always')
       out.push(`${about} has ended although it is to run for ever`);
-  } else if (ready.length === 0 && pod.spec.restartPolicy === 'Never' && oracle.disturbed.has(uid)) {
-    // A run-once pod that lost its sandbox after it began gets no other one (contract: pod-lifecycle.md §5).
+  } else if (ready.length === 0 && ((pod.spec.restartPolicy === 'Never' && oracle.disturbed.has(uid)) || oracle.lost.has(uid))) {
+    // A run-once pod that lost its sandbox after it began gets no other one (contract: pod-lifecycle.md §5), nor does one
+    // whose work is done and of which someone removed a sidecar.
     for (const c of running) out.push(`${about} has no sandbox, its container ${c.config.metadata.name} runs`);
   } else {
     if (ready.length !== 1) out.push(`${about} has ${ready.length} ready sandboxes`);

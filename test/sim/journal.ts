@@ -51,6 +51,8 @@ export interface CallTarget {
   /** `metadata.attempt` of the sandbox or container. */
   attempt?: number;
   image?: string;
+  /** The container or sandbox named by its id was not running when the call was sent. */
+  dead?: boolean;
   /** StopContainer's grace in seconds. */
   timeoutSeconds?: number;
 }
@@ -192,12 +194,14 @@ export function describe(call: Call): string {
 
 /**
  * True when the contract forbids the two calls side by side. Allowed for one pod: starts of different containers,
- * stops of different containers, and removing what is dead beside anything that does not touch it. Two looks at one pod
+ * stops of different containers, and clearing what is dead beside anything that does not touch it. Two looks at one pod
  * (lists filtered by its UID) would mean that two syncs of it run at once.
  */
 export function clash(a: Call, b: Call): boolean {
   if (a.podUid === undefined || a.podUid !== b.podUid) return false;
   if (!mutating.has(a.op) || !mutating.has(b.op)) return a.op === b.op;
+  // The collector of garbage works beside the lanes, on what is dead only.
+  if (a.dead && b.dead) return false;
   if (a.containerId !== undefined && a.containerId === b.containerId) return true;
   return clashes(a, b) || clashes(b, a);
 }

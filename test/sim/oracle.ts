@@ -39,6 +39,8 @@ export class Oracle {
   /** Highest attempt by `uid/container` of this life of the pod. */
   readonly #attempts = new Map<string, { attempt: number; id: string; started: boolean }>();
   readonly #termedAt = new Map<string, number>();
+  /** Least seconds that StopContainer was given, by container. */
+  readonly #asked = new Map<string, number>();
   /** Times of the last minute's calls that changed a pod. */
   readonly #changes = new Map<string, number[]>();
 
@@ -133,6 +135,7 @@ export class Oracle {
 
   #stop(c: ContainerRecord, timeoutSeconds: number): void {
     const uid = uidOf(c);
+    this.#asked.set(c.id, Math.min(timeoutSeconds, this.#asked.get(c.id) ?? Number.POSITIVE_INFINITY));
     const [least, most] = this.#graces(uid, c);
     if (timeoutSeconds < least || timeoutSeconds > most) {
       this.#broken(`StopContainer ${nameOf(c)} of pod ${uid} with ${timeoutSeconds} s, its grace is ${least} to ${most} s`);
@@ -219,12 +222,11 @@ export class Oracle {
       return;
     }
     const termed = this.#termedAt.get(c.id);
-    const [least] = this.#graces(uidOf(c), c);
-    if (termed === undefined) this.#broken(`container ${nameOf(c)} of pod ${uidOf(c)} got SIGKILL without SIGTERM`);
-    else if (this.#now() - termed < least * 1000 - 1) {
-      this.#broken(
-        `container ${nameOf(c)} of pod ${uidOf(c)} got SIGKILL ${(this.#now() - termed).toFixed(0)} ms after SIGTERM, its grace is ${least} s`,
-      );
+    const asked = this.#asked.get(c.id) ?? 0;
+    const about = `container ${nameOf(c)} of pod ${uidOf(c)}`;
+    if (termed === undefined) this.#broken(`${about} got SIGKILL without SIGTERM`);
+    else if (this.#now() - termed < asked * 1000 - 1) {
+      this.#broken(`${about} got SIGKILL ${(this.#now() - termed).toFixed(0)} ms after SIGTERM, ${asked} s were asked for it`);
     }
   }
 

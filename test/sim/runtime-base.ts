@@ -65,6 +65,7 @@ export class RuntimeBase {
       ...podOf(c.sandbox),
       container: c.config.metadata.name,
       attempt: c.config.metadata.attempt,
+      dead: c.state === 'exited',
     };
   }
 
@@ -73,8 +74,8 @@ export class RuntimeBase {
   }
 }
 
-export function podOf(s: SandboxRecord | undefined): { podUid?: string } {
-  return s ? { podUid: s.config.metadata.uid } : {};
+export function podOf(s: SandboxRecord | undefined): { podUid?: string; dead?: boolean } {
+  return s ? { podUid: s.config.metadata.uid, dead: s.state === 'notready' } : {};
 }
 
 export function unknown(op: Operation, message: string): CriError {

@@ -36,6 +36,7 @@ export class Transport {
   #up = true;
   #flights = new Set<Flight>();
   #hung = new Set<() => void>();
+  #releases = 0;
 
   constructor(clock: Clock, random: SimRandom, journal: Journal, latency: Latency) {
     this.#clock = clock;
@@ -64,6 +65,7 @@ export class Transport {
 
   /** Calls that hang by a fault fail now. */
   releaseHung(): void {
+    this.#releases++;
     for (const release of [...this.#hung]) release();
   }
 
@@ -154,10 +156,11 @@ export class Transport {
       spend: (part) => this.#clock.sleep(total * part, signal),
     };
     const effect = this.faults.strike(call);
+    const releases = this.#releases;
     if (effect?.kind === 'slow') await this.#clock.sleep(effect.ms, signal);
     if (effect && effect.kind !== 'slow' && (effect.when ?? 'before') === 'before') await this.#fail(effect, call.op, ctx);
     const value = await work(ctx);
-    if (effect && effect.kind !== 'slow') await this.#fail(effect, call.op, ctx);
+    if (effect && effect.kind !== 'slow' && releases === this.#releases) await this.#fail(effect, call.op, ctx);
     return value;
   }
 
