@@ -24,9 +24,8 @@ interface World {
   stop(): Promise<void>;
 }
 
-function world(files: Record<string, string>): World {
+function world(files: Record<string, string>, fs = new MemoryManifests('/m', files)): World {
   const clock = new SimClock();
-  const fs = new MemoryManifests('/m', files);
   const logged: string[] = [];
   const infos: string[] = [];
   const events: string[] = [];
@@ -149,5 +148,23 @@ test('a priority that the API server would change is told once', async () => {
   await w.next();
   assert.equal(w.infos.length, 1);
   assert.match(w.infos[0] ?? '', /priority without a priority class/);
+  await w.stop();
+});
+
+test('a file that cannot be read is tried again', async () => {
+  class Locked extends MemoryManifests {
+    locked = true;
+    override async read(path: string, maxBytes: number): Promise<Uint8Array> {
+      if (this.locked && path.endsWith('/a.yaml')) throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+      return super.read(path, maxBytes);
+    }
+  }
+  const fs = new Locked('/m', { 'a.yaml': pod('a'), 'b.yaml': pod('b') });
+  const w = world({}, fs);
+  const first = await w.next();
+  assert.deepEqual([names(first), first?.errors[0]?.message], [['b-n1'], '/m/a.yaml: cannot be read: EACCES']);
+  fs.locked = false;
+  assert.deepEqual(names(await w.next()), ['a-n1', 'b-n1']);
+  assert.equal(w.logged.length, 1);
   await w.stop();
 });
