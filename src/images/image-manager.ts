@@ -152,8 +152,20 @@ export class ImageManager {
       return imageRef;
     } catch (err) {
       req.signal.throwIfAborted();
-      throw this.#pullFailed(key, requested, object, err);
+      const failure = this.#pullFailed(key, requested, object, err);
+      await this.#tellMissingSecrets(req.pod);
+      throw failure;
     }
+  }
+
+  /** They may be why: contract events.md, FailedToRetrieveImagePullSecret. */
+  async #tellMissingSecrets(pod: Pod): Promise<void> {
+    const { keyring, events } = this.#deps;
+    const missing = (await keyring.missingSecrets?.(pod)) ?? [];
+    if (missing.length === 0) return;
+    const { namespace, name, uid } = pod.metadata;
+    const text = `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`;
+    events.event({ kind: 'Pod', namespace, name, uid }, 'Warning', 'FailedToRetrieveImagePullSecret', text);
   }
 
   #backedOff(key: string, requested: string, object: EventObject, remainingMs: number): ImageError {

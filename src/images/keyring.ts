@@ -4,6 +4,8 @@ import type { AuthConfig } from '../cri/types.ts';
 /** Finds the credentials for an image, in the order in which they are to be tried. None: the pull is anonymous. */
 export interface Keyring {
   lookup(image: string, pod: Pod): AuthConfig[] | Promise<AuthConfig[]>;
+  /** Names of the pod's pull secrets that could not be read: told when a pull has failed. */
+  missingSecrets?(pod: Pod): Promise<readonly string[]>;
 }
 
 export const emptyKeyring: Keyring = { lookup: () => [] };

@@ -5,7 +5,8 @@ import { expand, lookupIn } from './env-expansion.ts';
 
 /**
  * Objects of the API server that an environment may refer to. Undefined: there is no such object. Rejects when it
- * cannot be known. A standalone agent has no such port at all.
+ * cannot be known. A value that is no UTF-8 comes as a string that is not well-formed. A standalone agent has no such
+ * port at all.
  */
 export interface EnvObjects {
   configMap(namespace: string, name: string): Promise<{ data: ReadonlyMap<string, string> } | undefined>;
@@ -68,6 +69,8 @@ function setVariable(env: Map<string, string>, name: string, value: string, { co
     );
   }
   if (value.includes('\0')) throw new ConfigGenerationError(`environment variable ${name} has a NUL byte in its value`, container.name);
+  // How an object's bytes that are no text come here: see EnvObjects.
+  if (!value.isWellFormed()) throw new ConfigGenerationError(`environment variable ${name} has a value that is no UTF-8`, container.name);
   env.set(name, value);
 }
 
