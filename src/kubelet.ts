@@ -14,9 +14,10 @@ import type { Clock } from './host/clock.ts';
 import type { Files } from './host/files.ts';
 import type { Random } from './host/random.ts';
 import type { KubeApi } from './kube/api.ts';
-import { type ClusterNodeServices, nodeReference, type ObservedRuntime } from './node/cluster-node.ts';
+import type { ClusterNodeServices, ObservedRuntime } from './node/cluster-node.ts';
+import { nodeReference } from './node/node-reference.ts';
 import { RuntimeState } from './node/runtime-state.ts';
-import type { EventObject, EventRecorder } from './observe/events.ts';
+import type { EventRecorder } from './observe/events.ts';
 import type { KubeletMetrics } from './observe/kubelet-metrics.ts';
 import type { Logger } from './observe/log.ts';
 import type { Service } from './observe/service.ts';
@@ -303,6 +304,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     store,
     dispatcher,
     records: () => relist.records(),
+    hasListed: () => relist.hasListed,
     begin: (pod) => intake.begin(pod),
     forget,
     sweepDisk: async (isKnown, signal) => {
@@ -320,7 +322,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   });
 
   const clusterNode = cluster?.node?.({ runtimeState, relist, wakePods: () => dispatcher.wakeAll() });
-  const node: EventObject = nodeReference(options.nodeName, () => cluster?.nodeUid?.() ?? options.nodeName);
+  const node = nodeReference(options.nodeName, () => cluster?.nodeUid?.() ?? options.nodeName);
   const containerGc = new ContainerGcService({ collector, clock, events, node, log });
 
   const services: Service[] = [

@@ -24,6 +24,7 @@ import { type ImageMetrics, imageSizeBucket } from '../images/image-metrics.ts';
 import { emptyKeyring } from '../images/keyring.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createKubelet, type Kubelet, type KubeletOptions, type KubeletPorts } from '../kubelet.ts';
+import { nodeReference } from '../node/node-reference.ts';
 import type { AgentMetrics } from '../observe/agent-metrics.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
@@ -66,6 +67,9 @@ export interface RealNode {
   close(): void;
 }
 
+const CGROUP_V1_TEXT =
+  'cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. ' +
+  'More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1';
 const CONTAINER_LOGS_DIR = '/var/log/containers';
 const DEFAULT_POD_LOGS_DIR = '/var/log/pods';
 /** How many pods start at a time: two to three for each CPU (bench/, docs/benchmarks.md). */
@@ -96,6 +100,8 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
   const logEvents = new LogEvents(log, (uid, what, detail) => timeline.note(uid, what, detail));
   const cluster = await openClusterOf({ flags, config, nodeName: name, architecture: machine.architecture, log, also: logEvents });
   const events = cluster?.events ?? logEvents;
+  const node = nodeReference(name, () => cluster?.nodeUid() ?? name);
+  if (cgroupFs.version === 1) events.event(node, 'Warning', 'CgroupV1', CGROUP_V1_TEXT);
 
   const reservations = { systemReserved: config.systemReserved, kubeReserved: config.kubeReserved, evictionHard: config.evictionHard };
   const capacity = nodeCapacity(machine, {
@@ -108,8 +114,7 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
   const cgroups = new PodCgroups(cgroupOptions(config, driver, podsLimits(machine, reservations, config.enforceNodeAllocatable)), {
     fs: cgroupFs,
     log,
-    nodeEvent: (type, reason, message) =>
-      events.event({ kind: 'Node', namespace: '', name, uid: cluster?.nodeUid() ?? name }, type, reason, message),
+    nodeEvent: (type, reason, message) => events.event(node, type, reason, message),
   });
   // Before the first question about them: whether swap is accounted shows only below the root.
   await cgroups.setup();
@@ -252,7 +257,7 @@ function checkMachine(config: ResolvedConfig, machine: Machine, version: 1 | 2, 
           'set failCgroupV1: false to run here all the same',
       );
     }
-    log.warn('cgroup v1 support is in maintenance mode, please migrate to cgroup v2');
+    log.warn(CGROUP_V1_TEXT);
   }
   if (config.failSwapOn && machine.swap > 0) {
     throw new Error('running with swap on is not supported, please disable swap or set --fail-swap-on flag to false');

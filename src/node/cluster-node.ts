@@ -2,13 +2,14 @@ import type { CriImages, CriRuntime } from '../cri/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
 import type { KubeApi } from '../kube/api.ts';
-import type { EventObject, EventRecorder } from '../observe/events.ts';
+import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Service } from '../observe/service.ts';
 import type { NodeNote } from './conditions.ts';
 import { type NodeFactsDeps, NodeFactsReader } from './facts.ts';
 import { NodeLease } from './lease.ts';
 import type { NodeIdentity } from './node-object.ts';
+import { nodeReference } from './node-reference.ts';
 import type { NodeWatch } from './node-watch.ts';
 import { Registration } from './registration.ts';
 import type { RuntimeState } from './runtime-state.ts';
@@ -66,7 +67,7 @@ export function clusterNodeServices(deps: ClusterNodeDeps, { runtimeState, relis
     runtimeState,
     relist,
   });
-  const node: EventObject = nodeReference(identity.name, () => watch.uid());
+  const node = nodeReference(identity.name, () => watch.uid());
   const tell = (notes: readonly NodeNote[]) => {
     for (const { type, reason, message } of notes) events.event(node, type, reason, message);
   };
@@ -119,16 +120,4 @@ export function clusterNodeServices(deps: ClusterNodeDeps, { runtimeState, relis
     wakePods();
   });
   return { services: [watch, registration, status, lease], check: () => status.check() };
-}
-
-/** What events about the node name; the UID is looked up each time, being known only later (contract: events.md §3). */
-export function nodeReference(name: string, uid: () => string): EventObject {
-  return {
-    kind: 'Node',
-    namespace: '',
-    name,
-    get uid() {
-      return uid();
-    },
-  };
 }

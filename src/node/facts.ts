@@ -8,6 +8,7 @@ import type { Logger } from '../observe/log.ts';
 import type { Pressure } from './conditions.ts';
 import type { NodeIdentity } from './node-object.ts';
 import type { RuntimeState } from './runtime-state.ts';
+import { shownVersion } from './runtime-version.ts';
 import type { DeviceResources, NodeFacts } from './status.ts';
 import { reportedImages } from './status-images.ts';
 
@@ -148,7 +149,7 @@ export class NodeFactsReader {
     if (this.#version === undefined || now - this.#version.at >= VersionForMs) {
       const version = await runtime.version({ signal, timeoutMs: CallTimeoutMs }).catch(() => undefined);
       if (version === undefined) this.#version = undefined;
-      else this.#version = { at: now, text: version.runtimeVersion };
+      else this.#version = { at: now, text: shownVersion(version.runtimeVersion) };
     }
     return `${runtimeName}://${this.#version?.text ?? 'Unknown'}`;
   }
