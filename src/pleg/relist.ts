@@ -72,6 +72,11 @@ export class Relist implements Service {
     return this.#lastSuccess;
   }
 
+  /** True once the runtime has been listed whole: before that nothing can be said of what it does not hold. */
+  get hasListed(): boolean {
+    return this.#lastSuccess !== undefined;
+  }
+
   /** Lists as soon as possible instead of at the next tick. */
   poke(): void {
     this.#pause.poke();

@@ -20,6 +20,8 @@ export interface HousekeepingDeps {
   store: PodStore;
   dispatcher: Dispatcher;
   records(): ReadonlyMap<PodUid, PodRecord>;
+  /** The runtime has been listed whole at least once: until then an unknown pod may run, and its directory and cgroup are not touched. */
+  hasListed(): boolean;
   /** Gives a desired pod that has no lane one, unless it was refused. */
   begin(pod: Pod): void;
   /** Drops the memory of a pod whose lane is gone. */
@@ -67,10 +69,10 @@ export class Housekeeping implements Service {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock, log, store } = this.#deps;
+    const { clock, log, store, hasListed } = this.#deps;
     while (!signal.aborted) {
       const began = clock.monotonic();
-      if (store.ready) await this.#sweep(signal);
+      if (store.ready && hasListed()) await this.#sweep(signal);
       const took = clock.monotonic() - began;
       if (took > 1_000) log.warn('Housekeeping took longer than expected', { actual: `${Math.round(took)}ms` });
       await this.#pause.wait(PERIOD_MS, signal);
