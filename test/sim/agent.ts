@@ -50,8 +50,6 @@ export class Agent {
   readonly process = new SimProcess();
   readonly kubelet: Kubelet;
   readonly timeline: Timeline;
-  /** Pods that have a cgroup. */
-  readonly cgroups = new Set<string>();
   readonly #stop = new AbortController();
   readonly #bootedAt: number;
   readonly #world: World;
@@ -108,10 +106,14 @@ export class Agent {
       cgroups: {
         setup: async () => {},
         updateQOS: async () => {},
-        ensurePod: async (pod) => void this.cgroups.add(pod.metadata.uid),
-        destroyPod: async (pod) => void this.cgroups.delete(pod.metadata.uid),
+        ensurePod: async (pod) => {
+          if (process.alive) world.cgroups.add(pod.metadata.uid);
+        },
+        destroyPod: async (pod) => {
+          if (process.alive) world.removeCgroup(pod.metadata.uid);
+        },
         sweep: async (isKnown) => {
-          for (const uid of this.cgroups) if (!isKnown(uid)) this.cgroups.delete(uid);
+          if (process.alive) for (const uid of world.cgroups) if (!isKnown(uid)) world.removeCgroup(uid);
         },
       },
       volumes,

@@ -35,7 +35,7 @@ function leftovers(world: World, uid: string): string[] {
   if (world.files.tree(posix.join(rootDir, 'pods', uid)).length > 0) out.push(`pod ${uid} is gone, its directory is not`);
   if (world.files.tree(podLogsDir).some((path) => path.includes(uid))) out.push(`pod ${uid} is gone, its logs are not`);
   if (world.agent?.kubelet.dispatcher.state(podUid(uid)) !== undefined) out.push(`pod ${uid} is gone, its lane is not`);
-  if (world.agent?.cgroups.has(uid)) out.push(`pod ${uid} is gone, its cgroup is not`);
+  if (world.cgroups.has(uid)) out.push(`pod ${uid} is gone, its cgroup is not`);
   return out;
 }
 

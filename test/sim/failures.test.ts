@@ -156,6 +156,21 @@ test('a pod that was removed while the agent was away is stopped after its start
   await s.converged();
 });
 
+test('an agent that starts while the runtime is away leaves the directories and cgroups of pods that may run alone', async () => {
+  const s = await new Scene().boot();
+  const uid = s.add('a');
+  await s.ready(uid);
+  s.world.agent?.kill();
+  s.oracle.remove(uid);
+  s.world.runtime.crash();
+  await s.boot();
+  await s.world.clock.advance(90_000);
+  assert.ok(s.world.cgroups.has(uid));
+  assert.ok(s.world.files.tree(`/var/lib/kubelet/pods/${uid}`).length > 0);
+  s.world.runtime.start();
+  await s.converged();
+});
+
 test('nothing is stopped before every source has spoken', async () => {
   const s = await new Scene().boot();
   const uid = s.add('a');

@@ -62,12 +62,18 @@ export class SimFiles implements Files {
   #clock: Pick<Clock, 'now'>;
   #root: DirNode;
   #faults = new Map<FileFault, { seen: number; struck: number }>();
+  #listeners: ((op: Operation, path: string) => void)[] = [];
   /** Calls so far by operation. */
   readonly calls = new Map<Operation, number>();
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
     this.#root = { kind: 'directory', children: new Map(), mode: 0o755, mtimeMs: clock.now() };
+  }
+
+  /** Calls `listener` at each call, before it has its effect. */
+  onCall(listener: (op: Operation, path: string) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Puts files on the disk before the story begins, with their directories. */
@@ -248,6 +254,7 @@ export class SimFiles implements Files {
   #enter(op: Operation, path: string): void {
     if (!path.startsWith('/')) throw new TypeError(`path of ${op} is not absolute: ${path}`);
     this.calls.set(op, (this.calls.get(op) ?? 0) + 1);
+    for (const listener of this.#listeners) listener(op, path);
     for (const [fault, count] of this.#faults) {
       if (fault.op !== undefined && (typeof fault.op === 'string' ? fault.op !== op : !fault.op.includes(op))) continue;
       if (fault.under !== undefined && !within(path, fault.under)) continue;

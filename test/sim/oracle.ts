@@ -1,4 +1,5 @@
 import type { Pod } from '../../src/api/types.ts';
+import { rootDir } from './agent.ts';
 import { ownEnd } from './behaviour.ts';
 import { type Call, type Happening, mutating } from './journal.ts';
 import type { ContainerRecord } from './machine.ts';
@@ -10,6 +11,7 @@ interface Version {
   pod: Pod | undefined;
 }
 
+const podsDir = `${rootDir}/pods/`;
 /** Seconds that StopContainer gets at least. */
 const leastStop = 2;
 /** So many calls that change one pod, in one minute, are a storm whatever fails. */
@@ -48,6 +50,13 @@ export class Oracle {
     this.#world = world;
     world.runtime.journal.onCall((call) => this.#call(call));
     world.runtime.machine.onHappening((h) => this.#happening(h));
+    world.files.onCall((op, path) => {
+      const uid = op === 'removeTree' && path.startsWith(podsDir) ? path.slice(podsDir.length).split('/')[0] : undefined;
+      if (uid !== undefined && world.isRunning(uid)) this.#broken(`the directory of pod ${uid} is removed while it runs`);
+    });
+    world.onCgroupRemoved((uid) => {
+      if (world.isRunning(uid)) this.#broken(`the cgroup of pod ${uid} is removed while it runs`);
+    });
   }
 
   /** All broken promises, the runtime's own notes included. */
@@ -159,8 +168,11 @@ export class Oracle {
       if (!pod) continue;
       all.push(pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30);
     }
-    const last = versions.at(-1);
-    const orphan = last === undefined || (last.pod === undefined && this.#boots.some((at) => at >= last.at));
+    // The agent started at a time when nobody asked for the pod: for it, it was an orphan from then on.
+    const unasked = versions.flatMap((v, i) =>
+      v.pod === undefined ? [[v.at, versions[i + 1]?.at ?? Number.POSITIVE_INFINITY] as const] : [],
+    );
+    const orphan = versions.length === 0 || unasked.some(([from, to]) => this.#boots.some((at) => at >= from && at <= to));
     if (orphan) all.push(1);
     const sidecar = versions.some(({ pod }) => pod?.spec.initContainers?.some((i) => i.name === nameOf(c) && i.restartPolicy === 'Always'));
     const least = sidecar ? leastStop : Math.max(leastStop, Math.min(...all));

@@ -40,6 +40,9 @@ export class World {
   /** Log lines of level warning and up, over all agents. */
   readonly log: string[] = [];
   agent: Agent | undefined;
+  /** Pods that have a cgroup; they outlive the agent. */
+  readonly cgroups = new Set<string>();
+  #cgroupListeners: ((uid: string) => void)[] = [];
   readonly #options: WorldOptions;
   #boots = 0;
 
@@ -63,6 +66,20 @@ export class World {
       // The runtime writes the log itself, as root; a disk that refuses costs only the log.
       this.files.write(posix.join(dir, c.config.logPath), '', 0o640).catch(() => {});
     });
+  }
+
+  onCgroupRemoved(listener: (uid: string) => void): void {
+    this.#cgroupListeners.push(listener);
+  }
+
+  removeCgroup(uid: string): void {
+    if (!this.cgroups.delete(uid)) return;
+    for (const listener of this.#cgroupListeners) listener(uid);
+  }
+
+  /** True while a container of the pod runs. */
+  isRunning(uid: string): boolean {
+    return [...this.runtime.machine.containers.values()].some((c) => c.state === 'running' && c.sandbox.config.metadata.uid === uid);
   }
 
   /** Starts an agent, as a new process on whatever the last one left. */
