@@ -26,7 +26,15 @@ export interface PodCgroupsPort {
 /** Volumes of pods: mounted before the first container, unmounted after the last one. */
 export interface PodVolumes {
   mount(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** Brings files that show objects and fields up to date; a failure is told and costs nothing else. Once a sync. */
+  refresh(pod: Pod, signal: AbortSignal): Promise<void>;
   unmount(pod: Pod, signal: AbortSignal): Promise<void>;
+}
+
+/** Objects of the API server that pods refer to: known for as long as a pod is registered. Both may be called again. */
+export interface PodObjects {
+  register(pod: Pod): void;
+  unregister(uid: string): void;
 }
 
 /** The pod's directories under the root directory. */

@@ -22,6 +22,7 @@ import type {
   NetworkState,
   PodCgroupsPort,
   PodDirs,
+  PodObjects,
   PodObserver,
   PodProbes,
   PodTimeline,
@@ -49,6 +50,8 @@ export interface SyncStepDeps {
   crashLoop: CrashLoop;
   cgroups: PodCgroupsPort;
   volumes: PodVolumes;
+  /** Absent on a node without an API server. */
+  objects?: PodObjects | undefined;
   dirs: PodDirs;
   probes: PodProbes;
   network: NetworkState;
@@ -101,6 +104,7 @@ class PodSync {
     const pod = this.#pod;
     let [observed, status] = await this.#look();
     if (isTerminal(status)) return { kind: 'advance' };
+    deps.objects?.register(pod);
 
     const noNetwork = pod.spec.hostNetwork === true ? undefined : deps.network.notReady();
     if (noNetwork !== undefined) {
@@ -133,6 +137,7 @@ class PodSync {
       if (failures.size === 0 && isTerminal(status)) return { kind: 'advance' };
     }
     deps.probes.add(pod);
+    if (!this.#prepared && isStarted(observed)) await deps.volumes.refresh(pod, this.#signal);
     return this.#outcome(failures, waits);
   }
 
@@ -300,5 +305,8 @@ class PodSync {
 }
 
 const noSlot = { whileSlow: <T>(work: Promise<T>) => work };
+
+/** A container was made: its volumes are mounted. */
+const isStarted = (observed: ObservedPod) => observed.containers.some((c) => c.state === 'running' || c.state === 'created');
 
 const isTerminal = (status: PodStatus | undefined) => status?.phase === 'Failed' || status?.phase === 'Succeeded';

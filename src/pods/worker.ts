@@ -66,6 +66,7 @@ export class PodWorker {
     this.#failedSteps.delete(uid);
     this.#ended.delete(uid);
     this.#deps.cache.delete(uid);
+    this.#deps.objects?.unregister(uid);
     this.#deps.publisher.forget(uid);
   }
 
@@ -109,6 +110,7 @@ export class PodWorker {
   async #terminated(state: PodLifecycle, signal: AbortSignal): Promise<StepResult> {
     const deps = this.#deps;
     await deps.volumes.unmount(state.pod, signal);
+    deps.objects?.unregister(state.uid);
     await deps.cgroups.destroyPod(state.pod);
     if (isTakenAway(state)) await deps.cleanup(state.uid, state.pod);
     if (!state.orphan) deps.publisher.terminated(state.pod);

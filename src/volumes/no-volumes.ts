@@ -10,6 +10,8 @@ export class NoVolumes {
     throw new Error(`Unable to attach or mount volumes: this agent has no volume plug-ins yet; unmounted volumes=[${list.join(' ')}]`);
   }
 
+  async refresh(): Promise<void> {}
+
   async unmount(): Promise<void> {}
 
   async mountsOf(_pod: Pod, _container: Container): Promise<Mount[]> {
