@@ -69,7 +69,7 @@ export class TlsMaterial {
   async #read(): Promise<boolean> {
     const { certFile, keyFile, clientCAFile, settings, files } = this.#deps;
     const [cert, key, ca] = await Promise.all(
-      [certFile, keyFile, clientCAFile].map((path) => (path === '' ? undefined : files.read(path, MAX_FILE_BYTES))),
+      [certFile, keyFile, clientCAFile].map((path) => (path === '' ? Promise.resolve(undefined) : files.read(path, MAX_FILE_BYTES))),
     );
     const hash = createHash('sha256');
     for (const part of [cert, key, ca]) hash.update(`${part?.length ?? 0}:`).update(part ?? '');

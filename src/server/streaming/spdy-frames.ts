@@ -116,9 +116,11 @@ export class SpdyHeaderBlocks {
     const stored = Buffer.alloc(5);
     stored.writeUInt16LE(block.length, 1);
     stored.writeUInt16LE(~block.length & 0xffff, 3);
+    // An empty block flushes: Go's reader holds back what comes before one.
+    const flush = Buffer.from([0, 0, 0, 0xff, 0xff]);
     const begin = this.#begun ? Buffer.alloc(0) : Buffer.from([0x78, 0x01]);
     this.#begun = true;
-    return Buffer.concat([begin, stored, block]);
+    return Buffer.concat([begin, stored, block, flush]);
   }
 }
 

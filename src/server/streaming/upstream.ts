@@ -43,7 +43,8 @@ export async function dialUpstream({ url, method, headers, clock, signal }: Upst
     host: target.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: target.port === '' ? (target.protocol === 'https:' ? 443 : 80) : Number(target.port),
     path: target.pathname + target.search,
-    headers: [...headers, 'Host', target.host],
+    // Without a length Node would announce a body in chunks and send its end after the headers.
+    headers: [...headers, 'Host', target.host, ...(method === 'POST' ? ['Content-Length', '0'] : [])],
     // A connection of its own, which is never used again for anything else.
     agent: false,
     signal,
