@@ -26,7 +26,7 @@ test('a rejection that nobody caught ends the process with its culprit, and noth
     crashOnUncaught(log);
     for (let i = 0; i < 500; i++) log.info('Line', { i });
     Promise.reject(new Error('nobody caught this'));
-    setInterval(() => {}, 1000);`;
+    process.stdin.resume();`;
   const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
     execFile(process.execPath, ['--input-type=module', '-e', script], (error, _out, err) => resolve({ code: error?.code, stderr: err }));
   });
