@@ -30,7 +30,7 @@ import { Dispatcher } from './pods/dispatcher.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
 import { Intake, type Rejection } from './pods/intake.ts';
 import { isMirrorOf, type MirrorPods } from './pods/mirrors.ts';
-import type { PodCgroupsPort, PodDirs, PodObserver, PodProbes, PodVolumes } from './pods/ports.ts';
+import type { PodCgroupsPort, PodDirs, PodObjects, PodObserver, PodProbes, PodVolumes } from './pods/ports.ts';
 import { Publisher } from './pods/publisher.ts';
 import { StartSlots } from './pods/start-slots.ts';
 import { PodStore } from './pods/store.ts';
@@ -66,7 +66,10 @@ export interface KubeletPorts {
     /** Brings the QoS classes in line with the pods that are here. */
     updateQOS(active: readonly Pod[]): Promise<void>;
   };
-  volumes: PodVolumes;
+  volumes: PodVolumes & {
+    /** Unmounts what a crash, or another agent, left of pods that nobody knows any more. */
+    releaseUnknown?(isKnown: (uid: string) => boolean): Promise<void>;
+  };
   dirs: PodDirs & { sweep(isKnown: (uid: string) => boolean): Promise<void> };
   probes: PodProbes & ProbeResults;
   backOffKey: BackOffKey;
@@ -85,6 +88,8 @@ export interface ClusterPort {
   node?(observed: ObservedRuntime): ClusterNodeServices;
   /** UID of the Node's object, empty while it is not known. */
   nodeUid?(): string;
+  /** What pods refer to. */
+  objects?: PodObjects & Service;
 }
 
 export interface KubeletOptions {
@@ -215,6 +220,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     crashLoop,
     cgroups: ports.cgroups,
     volumes: ports.volumes,
+    objects: ports.cluster?.objects,
     dirs: ports.dirs,
     probes: ports.probes,
     network: runtimeState,
@@ -309,6 +315,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     forget,
     sweepDisk: async (isKnown, signal) => {
       await cluster?.mirrors.sweep((mirror) => isShown(mirror, [...store.all(), ...dispatcher.states().map((s) => s.pod)]), signal);
+      await ports.volumes.releaseUnknown?.(isKnown);
       await ports.dirs.sweep(isKnown);
       await ports.cgroups.sweep(isKnown);
       await ports.cgroups.updateQOS(store.all().filter((pod) => dispatcher.state(podUid(pod.metadata.uid))?.phase !== 'finished'));
@@ -329,6 +336,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     runtimeState,
     relist,
     ...(clusterNode?.services ?? []),
+    ...(cluster?.objects === undefined ? [] : [cluster.objects]),
     reader,
     housekeeping,
     containerGc,

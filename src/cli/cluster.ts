@@ -21,6 +21,8 @@ import type { NodeFactsDeps } from '../node/facts.ts';
 import { type NodeIdentity, nodeLabels, nodeTaints } from '../node/node-object.ts';
 import { nodeReference } from '../node/node-reference.ts';
 import { NodeWatch } from '../node/node-watch.ts';
+import { ClusterObjects, type ClusterObjectsDeps } from '../objects/cluster-objects.ts';
+import { objectTtlMs } from '../objects/object-ttl.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { MirrorPods } from '../pods/mirrors.ts';
@@ -37,6 +39,8 @@ export interface ClusterInput {
   log: Logger;
   /** Gets every event as well. */
   also: EventRecorder;
+  /** Has the pod of this UID looked at again. */
+  wake(podUid: string): void;
 }
 
 /** What was found on this machine, for the node's status. */
@@ -52,6 +56,8 @@ export interface ClusterLink {
   readonly api: KubeApi;
   readonly events: EventRecorder;
   readonly source: PodSource;
+  /** What pods refer to by name. */
+  readonly objects: ClusterObjects;
   /** UID of the Node's object, empty while it is not known. */
   nodeUid(): string;
   /** What admission looks at: the Node's object, and as long as it is not known what it will be made with. */
@@ -74,12 +80,23 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
   const watch = new NodeWatch({ api: clients.main, nodeName, clock, random, log });
   const events = new ApiEvents({ api: clients.events, nodeName, clock, random, log, also: input.also });
   const identity = nodeIdentity(input);
+  const objects = new ClusterObjects({
+    api: clients.main,
+    clock,
+    random,
+    log,
+    strategy: objectStrategy(config.configMapAndSecretChangeDetectionStrategy),
+    ttlMs: () => objectTtlMs(watch.current()?.metadata.annotations),
+    syncFrequencyMs: config.syncFrequencyMs,
+    appeared: (uid) => input.wake(uid),
+  });
   const port = async (inventory: NodeInventory): Promise<ClusterPort> => {
     const observe = await observed(input, inventory);
     return {
       api: clients.main,
       mirrors: new MirrorPods({ api: clients.main, log, nodeName, nodeUid: () => watch.liveUid() }),
       nodeUid: () => watch.uid(),
+      objects,
       node: (runtimeSide) => {
         events.event(
           nodeReference(nodeName, () => watch.uid()),
@@ -116,6 +133,7 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
   return {
     api: clients.main,
     events,
+    objects,
     source: new ApiServerSource({ api: clients.main, nodeName, clock, random, log, nodeKnown: (signal) => watch.known(signal) }),
     nodeUid: () => watch.uid(),
     admissionNode: ({ allocatable, supportsStrictGroups }) => {
@@ -174,6 +192,10 @@ function nodeIdentity({ flags, config, nodeName, architecture }: ClusterInput): 
     cloudExternal: flags.cloudProvider === 'external',
     enableControllerAttachDetach: config.enableControllerAttachDetach,
   };
+}
+
+function objectStrategy(text: string): ClusterObjectsDeps['strategy'] {
+  return text === 'Get' || text === 'Cache' ? text : 'Watch';
 }
 
 /** What the node's status shows of machine and configuration. */

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { type AdmissionNode, generalPredicates } from '../admission/general-predicates.ts';
+import { podUid } from '../api/brands.ts';
 import { toResourceList } from '../api/resources.ts';
 import type { Pod } from '../api/types.ts';
 import { backoffKey } from '../compat/backoff-key.ts';
@@ -21,7 +22,8 @@ import { systemRandom } from '../host/random.ts';
 import { systemTailReader } from '../host/tail.ts';
 import { ImageManager } from '../images/image-manager.ts';
 import { type ImageMetrics, imageSizeBucket } from '../images/image-metrics.ts';
-import { emptyKeyring } from '../images/keyring.ts';
+import { NodeKeyring } from '../images/keyring-node.ts';
+import { PodKeyring } from '../images/keyring-pod.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createKubelet, type Kubelet, type KubeletOptions, type KubeletPorts } from '../kubelet.ts';
 import { nodeReference } from '../node/node-reference.ts';
@@ -41,9 +43,9 @@ import { ManifestUrl } from '../sources/manifest-url.ts';
 import type { PodSource } from '../sources/types.ts';
 import type { NodeSettings } from '../sync/node-settings.ts';
 import { PodSpecs } from '../sync/specs.ts';
-import { NoVolumes } from '../volumes/no-volumes.ts';
 
 import type { ClusterInput, ClusterLink } from './cluster.ts';
+import { nodeVolumes } from './volumes.ts';
 
 export interface NodeInput {
   flags: KubeletFlags;
@@ -98,7 +100,8 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
   const driver = await cgroupDriver(runtime, config, log);
   const timeline = new Timeline(() => clock.now());
   const logEvents = new LogEvents(log, (uid, what, detail) => timeline.note(uid, what, detail));
-  const cluster = await openClusterOf({ flags, config, nodeName: name, architecture: machine.architecture, log, also: logEvents });
+  const wake = (uid: string) => void kubelet.dispatcher.submit(podUid(uid), { wake: true });
+  const cluster = await openClusterOf({ flags, config, nodeName: name, architecture: machine.architecture, log, also: logEvents, wake });
   const events = cluster?.events ?? logEvents;
   const node = nodeReference(name, () => cluster?.nodeUid() ?? name);
   if (cgroupFs.version === 1) events.event(node, 'Warning', 'CgroupV1', CGROUP_V1_TEXT);
@@ -135,7 +138,8 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
   const currentHostIPs = () => cluster?.hostIPs(hostIPs) ?? hostIPs;
   const podsDir = posix.join(flags.rootDir, 'pods');
   const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
-  const volumes = new NoVolumes();
+  const objects = cluster?.objects;
+  const volumes = await nodeVolumes({ rootDir: flags.rootDir, allocatable, log, events, objects });
   const specs = new PodSpecs({
     node: nodeSettings(config, flags, machine, cgroupFs.version, await isSwapAccounted(cgroupFs, podCgroupsScope(config))),
     nodeName: name,
@@ -149,7 +153,8 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
     cgroupParent: (pod) => cgroups.parentFor(pod),
     images: runtime.images,
     volumes,
-    runtimeHandlers: { handlerOf: noRuntimeClasses },
+    runtimeHandlers: objects?.runtimeClasses ?? { handlerOf: noRuntimeClasses },
+    ...(objects === undefined ? {} : { objects: objects.env, serviceEnv: (pod: Pod) => objects.services.serviceEnv(pod) }),
     files,
     random: systemRandom,
     events,
@@ -166,7 +171,10 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
     runtimeName: runtime.version.runtimeName,
     images: new ImageManager({
       images: runtime.images,
-      keyring: emptyKeyring,
+      keyring: new PodKeyring(
+        async (pod) => (await objects?.pullSecrets(pod)) ?? { secrets: [], missing: [] },
+        new NodeKeyring({ files, clock, log, rootDir: flags.rootDir, workingDir: process.cwd(), homeDir: process.env['HOME'] ?? '' }),
+      ),
       clock,
       events,
       metrics: imageMetrics(metrics),
