@@ -58,6 +58,8 @@ export function strategicMergePatch(target: Json | undefined, patch: Json): Json
 }
 
 function mergeList(target: Json | undefined, patch: Json[], by: string): Json[] {
+  const replaces = (item: Json) => isObject(item) && item['$patch'] === 'replace';
+  if (patch.some(replaces)) return patch.filter((item) => !replaces(item));
   const result = Array.isArray(target) ? [...target] : [];
   for (const item of patch) {
     const at = result.findIndex((old) => keyIn(old, by) === keyIn(item, by));

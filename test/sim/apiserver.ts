@@ -288,7 +288,8 @@ export class SimApiServer implements KubeTransport {
     const merged = merge(old, body) as StoredObject;
     const next: StoredObject =
       target.subresource === 'status'
-        ? { ...old, status: merged['status'] ?? {} }
+        ? // The subresource takes labels and annotations, too.
+          { ...old, metadata: merged.metadata, status: merged['status'] ?? {} }
         : { ...merged, ...(old['status'] === undefined ? {} : { status: old['status'] }) };
     // Nothing written, nothing told: as the real server.
     if (JSON.stringify(next) === JSON.stringify(old)) return old;
