@@ -80,7 +80,7 @@ before(async () => {
   await writeFile(join(folder, 'ca.crt'), ca.certPem);
   const manifests = join(folder, 'manifests');
   // `nc` answers each connection with what it sends, as the port-forward tests need.
-  const idle = 'nc -lk -p 8080 -e cat & while true; do sleep 1; done';
+  const idle = 'nc -ll -p 8080 -e cat';
   await writeFile(join(manifests, 'idle.yaml'), pod('idle', idle));
   await writeFile(
     join(manifests, 'shell.yaml'),

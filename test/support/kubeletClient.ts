@@ -256,7 +256,7 @@ export async function execSpdy(client: KubeletClient, path: string, input: ExecI
   const resize = query.get('tty') === '1' ? spdy.open([['streamtype', 'resize']]) : undefined;
   if (resize !== undefined && input.resize !== undefined) spdy.send(resize, Buffer.from(JSON.stringify(input.resize)));
   if (stdin !== undefined && input.stdin !== undefined) spdy.send(stdin, input.stdin, true);
-  const ends = await Promise.all([stdout, stderr, error].map((id) => (id === undefined ? Buffer.alloc(0) : spdy.end(id))));
+  const ends = await Promise.all([stdout, stderr, error].map((id) => (id === undefined ? Promise.resolve(Buffer.alloc(0)) : spdy.end(id))));
   socket.destroy();
   const [out = Buffer.alloc(0), err = Buffer.alloc(0), status = Buffer.alloc(0)] = ends;
   return { stdout: out, stderr: err, status: status.toString() };
