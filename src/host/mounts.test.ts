@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { nodeMounts, parseMountInfo } from './mounts.ts';
 
@@ -41,5 +44,19 @@ describe('nodeMounts', () => {
       nodeMounts.unmount('/nonexistent-mount-point'),
       /cannot unmount \/nonexistent-mount-point: .*(not mounted|not found|no mount|mount point)/i,
     );
+  });
+
+  it('does not unmount what a link leads to', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'kts-mounts-'));
+    try {
+      await symlink('/proc', join(dir, 'link'));
+      await assert.rejects(nodeMounts.unmount(join(dir, 'link')), /not mounted/);
+      assert.ok((await nodeMounts.list()).some((mount) => mount.mountPoint === '/proc'));
+      await symlink('/', join(dir, 'root'));
+      assert.deepEqual(await nodeMounts.below(join(dir, 'root/proc')), await nodeMounts.below('/proc'));
+      assert.deepEqual([await nodeMounts.isOwnDevice('/proc'), await nodeMounts.isOwnDevice(dir)], [true, false]);
+    } finally {
+      await rm(dir, { recursive: true });
+    }
   });
 });
