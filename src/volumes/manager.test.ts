@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Pod } from '../api/types.ts';
+import { type Clock, systemClock } from '../host/clock.ts';
+import { nodeFiles } from '../host/files-node.ts';
+import { nodeMounts } from '../host/mounts.ts';
+import { nodeOwnedFiles } from '../host/owned-files.ts';
+import { systemRandom } from '../host/random.ts';
+import { silentLogger } from '../observe/log.ts';
+import { VolumeManager } from './manager.ts';
+import { UnmountedVolumesError } from './mount-errors.ts';
+import type { VolumeObjects } from './ports.ts';
+
+describe('VolumeManager', () => {
+  let root: string;
+  before(async () => {
+    root = await mkdtemp(join(tmpdir(), 'kts-manager-'));
+  });
+  after(() => rm(root, { recursive: true, force: true }));
+
+  function world(objects: Partial<VolumeObjects>) {
+    let now = 0;
+    const sleeps: number[] = [];
+    const events: string[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      monotonic: () => now,
+      sleep: async (ms) => {
+        sleeps.push(ms);
+        now += ms;
+      },
+    };
+    const manager = new VolumeManager({
+      clock,
+      random: systemRandom,
+      log: silentLogger,
+      events: { event: (object, type, reason, message) => void events.push(`${object.name} ${type} ${reason} ${message}`) },
+      files: nodeFiles,
+      owned: nodeOwnedFiles,
+      mounts: nodeMounts,
+      podsDir: join(root, 'pods'),
+      allocatable: () => ({}),
+      fields: { metadata: () => '', resource: () => '' },
+      objects: { configMap: async () => undefined, secret: async () => undefined, token: async () => '', ...objects },
+      expandSubPath: (text) => text,
+      recursiveReadOnly: () => false,
+      selinux: false,
+      noSwap: false,
+    });
+    return { manager, sleeps, events };
+  }
+
+  const pod = (uid: string, ...names: string[]): Pod => ({
+    metadata: { name: 'web', namespace: 'shop', uid },
+    spec: {
+      containers: [{ name: 'c', volumeMounts: names.map((name) => ({ name, mountPath: `/${name}` })) }],
+      volumes: names.map((name) => ({ name, configMap: { name } })),
+    },
+  });
+  const { signal } = new AbortController();
+
+  it('tries again with growing waits for two minutes and three seconds, then says what it was', async () => {
+    const { manager, sleeps, events } = world({});
+    await assert.rejects(manager.mount(pod('u1', 'conf'), signal), (err) => {
+      assert.ok(err instanceof UnmountedVolumesError);
+      assert.equal(
+        err.message,
+        'Unable to attach or mount volumes: unmounted volumes=[conf], unattached volumes=[], failed to process volumes=[]: ' +
+          'MountVolume.SetUp failed for volume "conf" : configmap "conf" not found',
+      );
+      return true;
+    });
+    assert.deepEqual(sleeps, [500, 1000, 2000, 4000, 8000, 16000, 32000]);
+    assert.equal(events.length, 8);
+    assert.equal(events[0], 'web Warning FailedMount MountVolume.SetUp failed for volume "conf" : configmap "conf" not found');
+  });
+
+  it('goes on when the object appears, and asks for nothing that no container mounts', async () => {
+    let asked = 0;
+    const found = { data: new Map([['k', 'v']]), binaryData: new Map(), immutable: false, resourceVersion: '1' };
+    const { manager, sleeps } = world({ configMap: async () => (++asked < 3 ? undefined : found) });
+    const p = pod('u2', 'conf');
+    p.spec.volumes?.push({ name: 'unused', configMap: { name: 'unused' } });
+    await manager.mount(p, signal);
+    assert.deepEqual([asked, sleeps], [3, [500, 1000]]);
+    assert.equal((await nodeFiles.read(join(root, 'pods/u2/volumes/kubernetes.io~configmap/conf/k'))).toString(), 'v');
+    await manager.unmount(p, signal);
+    assert.deepEqual(await nodeFiles.list(join(root, 'pods/u2/volumes')), []);
+  });
+
+  it('leaves nothing behind of a volume whose object is missing', async () => {
+    const { manager } = world({});
+    await assert.rejects(manager.mount(pod('u3', 'conf'), signal));
+    assert.equal(await nodeFiles.lstat(join(root, 'pods/u3')), undefined);
+  });
+
+  it('refuses names that would lead out of the root directory', async () => {
+    const { manager } = world({});
+    await assert.rejects(manager.unmount(pod('..'), signal), /cannot be the name of a directory/);
+    await assert.rejects(manager.unmount(pod('a/../../b'), signal), /cannot be the name of a directory/);
+  });
+});
