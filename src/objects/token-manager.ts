@@ -4,6 +4,7 @@ import type { KubeApi } from '../kube/api.ts';
 import { requestToken } from '../kube/typed.ts';
 import type { TokenRequest } from '../kube/types.ts';
 import type { Logger } from '../observe/log.ts';
+import { within } from './within.ts';
 
 /** Contract node.md §10, service account token. Milliseconds. */
 const MaxAgeMs = 24 * 60 * 60 * 1000;
@@ -11,6 +12,8 @@ const MaxJitterMs = 10_000;
 /** Of its life, what is left when it is renewed. */
 const RenewalShare = 0.2;
 const RequestMs = 30_000;
+/** How long a caller that has a token waits for a newer one: a server that does not answer must not hold up its pod. */
+const RenewalWaitMs = 1_000;
 
 export interface TokenSpec {
   namespace: string;
@@ -60,17 +63,15 @@ export class TokenManager {
     const key = JSON.stringify([spec.serviceAccount, spec.namespace, spec.audiences, spec.expirationSeconds, spec.pod.name, spec.pod.uid]);
     const kept = this.#kept.get(key);
     if (kept !== undefined && !this.#isDue(kept)) return kept;
+    const asking = this.#ask(key, spec);
     try {
-      return await this.#ask(key, spec);
+      if (kept === undefined || this.#isExpired(kept)) return await asking;
+      return (await within(this.#deps.clock, asking, RenewalWaitMs)) ? await asking : kept;
     } catch (err) {
       const message = err instanceof Error ? err.message : String(err);
       if (kept === undefined) throw new Error(`failed to fetch token: ${message}`, { cause: err });
-      const about = { serviceAccount: `${spec.namespace}/${spec.serviceAccount}`, pod: `${spec.namespace}/${spec.pod.name}` };
-      if (this.#isExpired(kept)) {
-        throw new Error(`token of ${about.serviceAccount} expired and refresh failed: ${message}`, { cause: err });
-      }
-      this.#deps.log.error(err, "Couldn't update token", about);
-      return kept;
+      if (!this.#isExpired(kept)) return kept;
+      throw new Error(`token of ${spec.namespace}/${spec.serviceAccount} expired and refresh failed: ${message}`, { cause: err });
     }
   }
 
@@ -89,10 +90,18 @@ export class TokenManager {
     let asking = this.#asking.get(key);
     if (asking === undefined) {
       asking = this.#request(spec)
-        .then((kept) => {
-          this.#kept.set(key, kept);
-          return kept;
-        })
+        .then(
+          (kept) => {
+            this.#kept.set(key, kept);
+            return kept;
+          },
+          (err: unknown) => {
+            const { namespace, serviceAccount, pod } = spec;
+            const about = { serviceAccount: `${namespace}/${serviceAccount}`, pod: `${namespace}/${pod.name}` };
+            if (this.#kept.has(key)) this.#deps.log.error(err, "Couldn't update token", about);
+            throw err;
+          },
+        )
         .finally(() => this.#asking.delete(key));
       this.#asking.set(key, asking);
     }
