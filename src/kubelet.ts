@@ -30,17 +30,17 @@ import { Dispatcher } from './pods/dispatcher.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
 import { Intake, type Rejection } from './pods/intake.ts';
 import { isMirrorOf, type MirrorPods } from './pods/mirrors.ts';
-import type { PodCgroupsPort, PodDirs, PodObjects, PodObserver, PodProbes, PodVolumes } from './pods/ports.ts';
+import type { PodCgroupsPort, PodDirs, PodObjects, PodObserver, PodVolumes } from './pods/ports.ts';
 import { Publisher } from './pods/publisher.ts';
 import { StartSlots } from './pods/start-slots.ts';
 import { PodStore } from './pods/store.ts';
 import { PodWorker } from './pods/worker.ts';
+import { Probes, type ProbesDeps } from './probes/probes.ts';
 import { type BadManifests, SourceReader } from './sources/source-reader.ts';
 import type { PodSource } from './sources/types.ts';
 import { ApiStatusWriter } from './status/api-writer.ts';
 import { StatusManager } from './status/manager.ts';
 import { PodStatusPublisher } from './status/publisher.ts';
-import type { ProbeResults } from './status/readiness.ts';
 import { ReasonCache } from './status/reason-cache.ts';
 import type { HookRunner, ImageEnsurer, SpecBuilder } from './sync/context.ts';
 import { type BackOffKey, CrashLoop } from './sync/crash-loop.ts';
@@ -71,7 +71,7 @@ export interface KubeletPorts {
     releaseUnknown?(isKnown: (uid: string) => boolean): Promise<void>;
   };
   dirs: PodDirs & { sweep(isKnown: (uid: string) => boolean): Promise<void> };
-  probes: PodProbes & ProbeResults;
+  probes: ProbePort;
   backOffKey: BackOffKey;
   terminationMessage(status: ContainerStatus): Promise<string>;
   /** Why the node cannot take a pod beside `others`; undefined when it can. */
@@ -79,6 +79,9 @@ export interface KubeletPorts {
   /** Absent on a node without an API server. */
   cluster?: ClusterPort;
 }
+
+/** How probes are tried and counted. */
+export type ProbePort = Pick<ProbesDeps, 'runner' | 'schedule' | 'metrics'>;
 
 /** What a node of a cluster has beside a standalone one. */
 export interface ClusterPort {
@@ -153,18 +156,34 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   const statuses = new StatusManager({ clock, log, onTerminated: (kind, code, reason) => metrics.containerTerminated(kind, code, reason) });
   const reasons = new ReasonCache();
 
+  // probes: what the containers say of themselves. A result shows in the status at once; the lane acts on it.
+  const probes = new Probes({
+    ...ports.probes,
+    clock,
+    random,
+    log,
+    events,
+    status: (uid) => statuses.get(uid),
+    changed: ({ uid, statusId, type, result, isInitial }) => {
+      if (type === 'readiness') statuses.setContainerReady(uid, statusId, result === 'Success');
+      if (type === 'startup') statuses.setContainerStarted(uid, statusId, result === 'Success');
+      if (!isInitial && (type !== 'liveness' || result === 'Failure')) dispatcher.submit(uid, { wake: true });
+    },
+  });
+
   // pods: what is wanted, and one lane for each.
   const store = new PodStore(options.sources.map((s) => s.name));
   const publisher = new Publisher({
     inner: new PodStatusPublisher({
       manager: statuses,
       reasons,
-      probes: ports.probes,
+      probes,
       node: { hostIPs: () => options.hostIPs, runtimeName: () => ports.runtimeName, recursiveReadOnly: () => false },
       clock,
     }),
     manager: statuses,
     reasons,
+    published: (uid, status) => probes.published(uid, status),
     becameReady: (pod) => {
       timeline.note(pod.metadata.uid, 'ready');
       log.debug(2, 'Pod is ready', { pod: `${pod.metadata.namespace}/${pod.metadata.name}` });
@@ -222,7 +241,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     volumes: ports.volumes,
     objects: ports.cluster?.objects,
     dirs: ports.dirs,
-    probes: ports.probes,
+    probes,
     network: runtimeState,
     runtimeState,
     timeline,
@@ -353,6 +372,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       for (const service of services) await service.start(signal);
     },
     async stop() {
+      probes.close();
       await dispatcher.close();
       for (const service of services.toReversed()) await service.stop();
     },

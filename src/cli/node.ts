@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { type AdmissionNode, generalPredicates } from '../admission/general-predicates.ts';
 import { podUid } from '../api/brands.ts';
 import { toResourceList } from '../api/resources.ts';
-import type { Pod } from '../api/types.ts';
+import type { EnvVar, Pod } from '../api/types.ts';
 import { backoffKey } from '../compat/backoff-key.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
 import type { KubeletFlags } from '../config/types.ts';
@@ -34,13 +34,16 @@ import { LogEvents } from '../observe/log-events.ts';
 import { Timeline } from '../observe/timeline.ts';
 import { PodDirectories } from '../pods/dirs.ts';
 import { Hooks } from '../probes/hooks.ts';
-import { NoProbes } from '../probes/no-probes.ts';
+import type { ProbeMetrics } from '../probes/metrics.ts';
+import { Probers } from '../probes/runner.ts';
+import { Schedule } from '../probes/schedule.ts';
 import type { CgroupDriver } from '../resources/cgroup-names.ts';
 import { nodeAllocatable, nodeCapacity, podsLimits } from '../resources/node-allocatable.ts';
 import { PodCgroups, type PodCgroupsOptions, podCgroupsScope } from '../resources/pod-cgroups.ts';
 import { ManifestDir } from '../sources/manifest-dir.ts';
 import { ManifestUrl } from '../sources/manifest-url.ts';
 import type { PodSource } from '../sources/types.ts';
+import { expandStaticCommand } from '../sync/env-expansion.ts';
 import type { NodeSettings } from '../sync/node-settings.ts';
 import { PodSpecs } from '../sync/specs.ts';
 
@@ -52,6 +55,7 @@ export interface NodeInput {
   config: ResolvedConfig;
   log: Logger;
   metrics: AgentMetrics;
+  probeMetrics: ProbeMetrics;
   signal: AbortSignal;
 }
 
@@ -78,7 +82,7 @@ const DEFAULT_POD_LOGS_DIR = '/var/log/pods';
 const SLOTS_PER_CPU = 2;
 
 /** Builds the agent on the machine's own ports. Rejects when the runtime does not answer or the machine is refused. */
-export async function realNode({ flags, config, log, metrics, signal }: NodeInput): Promise<RealNode> {
+export async function realNode({ flags, config, log, metrics, probeMetrics, signal }: NodeInput): Promise<RealNode> {
   const clock = systemClock;
   const files = nodeFiles;
   const name = nodeName(flags.hostnameOverride);
@@ -159,6 +163,8 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
     random: systemRandom,
     events,
   });
+  const schedule = new Schedule(clock);
+  const expandCommand = (command: readonly string[], env: readonly EnvVar[]) => expandStaticCommand(command, env) ?? [];
   const ports: KubeletPorts = {
     clock,
     random: systemRandom,
@@ -191,7 +197,7 @@ export async function realNode({ flags, config, log, metrics, signal }: NodeInpu
     cgroups,
     volumes,
     dirs: new PodDirectories({ files, log, podsDir, mountsBelow: async (path) => (await nodeMounts.below(path)).map((m) => m.mountPoint) }),
-    probes: new NoProbes(log),
+    probes: { runner: new Probers({ runtime: runtime.runtime, schedule, expandCommand }), schedule, metrics: probeMetrics },
     backOffKey: backoffKey,
     terminationMessage: (status) => terminationMessage(status, systemTailReader),
     admit: (pod, others) => generalPredicates(pod, others, admissionNode())[0],

@@ -11,6 +11,7 @@ import type { Logger } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { observeProcess } from '../observe/process-metrics.ts';
 import type { Service } from '../observe/service.ts';
+import { createProbeMetrics } from '../probes/metrics.ts';
 import { type HealthCheck, healthzHandler } from '../server/healthz.ts';
 import { type Handler, HttpService } from '../server/http.ts';
 import { readOnlyHandler } from '../server/readonly.ts';
@@ -39,11 +40,13 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   const seconds = () => clock.monotonic() / 1000;
   const metrics: AgentMetrics = createAgentMetrics(registry, seconds, () => clock.now() / 1000);
   if (flags.kubeconfig === '') log.info('Standalone mode, no API client');
-  const node = await realNode({ flags, config: resolved, log, metrics, signal });
+  const probeRegistry = createMetrics();
+  const probeMetrics = createProbeMetrics(probeRegistry);
+  const node = await realNode({ flags, config: resolved, log, metrics, probeMetrics, signal });
   metrics.node(node.nodeName);
   observeProcess(registry, countOpenFiles);
   registry.collect(() => metrics.pods(podCounts(node.kubelet)));
-  const readOnly = readOnlyEndpoints(node, registry, log);
+  const readOnly = readOnlyEndpoints(node, registry, probeRegistry, log);
   const servers = listeners(resolved, readOnly, log);
   if (resolved.enableServer) {
     const setVerbosity = (level: number) => log.setVerbosity(level);
@@ -69,7 +72,7 @@ function healthz(checks: readonly HealthCheck[], log: Logger): Handler {
 }
 
 /** What the read-only port and the kubelet's port have in common. */
-function readOnlyEndpoints(node: RealNode, registry: Metrics, log: Logger): Handler {
+function readOnlyEndpoints(node: RealNode, registry: Metrics, probeRegistry: Metrics, log: Logger): Handler {
   const clock = systemClock;
   const { kubelet } = node;
   const syncloop: HealthCheck = {
@@ -84,6 +87,7 @@ function readOnlyEndpoints(node: RealNode, registry: Metrics, log: Logger): Hand
     healthz: healthz([ping, syncloop], log),
     pods: () => kubelet.pods(),
     metrics: () => registry.text(),
+    probeMetrics: () => probeRegistry.text(),
     summary: () =>
       statsSummary({ nodeName: node.nodeName, bootTime: startedAt, pods: () => kubelet.pods(), stats: node.runtime.stats, clock }),
   });

@@ -13,6 +13,8 @@ export interface PublisherDeps {
   reasons: ReasonCache;
   /** A pod became Ready, for the first time in this process. */
   becameReady(pod: Pod): void;
+  /** A status was computed, changed or not. */
+  published?(uid: PodUid, status: PodStatus): void;
 }
 
 /** The status room as the workers see it: also tells the first time that a pod is ready, and forgets pods. */
@@ -31,6 +33,7 @@ export class Publisher implements StatusPublisher {
       this.#ready.add(uid);
       this.#deps.becameReady(pod);
     }
+    this.#deps.published?.(uid, status);
     return status;
   }
 

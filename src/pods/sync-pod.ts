@@ -112,6 +112,7 @@ class PodSync {
       return this.#retry(NETWORK_RETRY_MS);
     }
 
+    deps.probes.add(pod);
     let waits: BackOffWait[] = [];
     let failures = new Map<string, SyncError>();
     for (let stage = 0; stage < MAX_STAGES; stage++) {
@@ -136,7 +137,6 @@ class PodSync {
       status = this.#publish(observed);
       if (failures.size === 0 && isTerminal(status)) return { kind: 'advance' };
     }
-    deps.probes.add(pod);
     if (!this.#prepared && isStarted(observed)) await deps.volumes.refresh(pod, this.#signal);
     return this.#outcome(failures, waits);
   }

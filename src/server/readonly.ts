@@ -8,6 +8,8 @@ export interface ReadOnlyDeps {
   pods(): Pod[];
   /** The Prometheus text of the agent's metrics. */
   metrics(): Promise<string>;
+  /** The text of /metrics/probes. */
+  probeMetrics(): Promise<string>;
   /** The body of /stats/summary. */
   summary(): Promise<unknown>;
 }
@@ -27,9 +29,9 @@ export function readOnlyHandler(deps: ReadOnlyDeps): Handler {
       return sendJson(res, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: deps.pods().map(withoutType) });
     }
     if (path === '/healthz' || path.startsWith('/healthz/')) return deps.healthz(req, res, url);
-    if (path === '/metrics') {
+    if (path === '/metrics' || path === '/metrics/probes') {
       res.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
-      res.end(await deps.metrics());
+      res.end(await (path === '/metrics' ? deps.metrics() : deps.probeMetrics()));
       return;
     }
     if (path === '/stats/summary' || path === '/stats/summary/') return sendJson(res, await deps.summary());

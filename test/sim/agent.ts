@@ -12,6 +12,8 @@ import type { Logger } from '../../src/observe/log.ts';
 import { Timeline } from '../../src/observe/timeline.ts';
 import { PodDirectories } from '../../src/pods/dirs.ts';
 import { Hooks } from '../../src/probes/hooks.ts';
+import { noProbeMetrics } from '../../src/probes/metrics.ts';
+import { Schedule } from '../../src/probes/schedule.ts';
 import type { NodeSettings } from '../../src/sync/node-settings.ts';
 import { PodSpecs } from '../../src/sync/specs.ts';
 import { NoVolumes } from '../../src/volumes/no-volumes.ts';
@@ -119,12 +121,9 @@ export class Agent {
       volumes,
       dirs: new PodDirectories({ files, log: this.#logger(), podsDir, mountsBelow: async () => [] }),
       probes: {
-        add() {},
-        stopLivenessAndStartup() {},
-        remove() {},
-        result: () => 'Unknown',
-        readiness: () => undefined,
-        started: () => undefined,
+        runner: { run: async () => ({ result: 'success', output: '' }) },
+        schedule: new Schedule(clock),
+        metrics: noProbeMetrics,
       },
       backOffKey: backoffKey,
       terminationMessage: async () => '',
