@@ -16,12 +16,13 @@ export interface ReadLogInput {
   signal: AbortSignal;
 }
 
-const BLOCK_BYTES = 64 << 10;
+/** Without an optimising compiler a block takes about 10 ms, and other work comes in between. */
+const BLOCK_BYTES = 32 << 10;
 /** Contract http-api §7: without news from the file system it is looked at every second. */
 const POLL_MS = 1_000;
 
 /**
- * The text of a container's log, in blocks of at most about 64 KiB: memory does not depend on the log's length. A followed
+ * The text of a container's log, in blocks of at most about 32 KiB: memory does not depend on the log's length. A followed
  * log goes on over rotations and ends when the container has ended and all it wrote was read. Rejects when the log
  * cannot be opened.
  */

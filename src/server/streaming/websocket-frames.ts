@@ -125,11 +125,16 @@ export class WebSocketReader {
   }
 }
 
+/** A copy of `data` with the mask applied, four bytes at a time; `at`: where in the frame it begins. */
 function unmask(data: Buffer, mask: Buffer | undefined, at: number): Buffer {
   if (mask === undefined) return data;
-  const out = Buffer.allocUnsafe(data.length);
-  for (let i = 0; i < data.length; i++) out[i] = (data[i] ?? 0) ^ (mask[(at + i) & 3] ?? 0);
-  return out;
+  const out = new Uint8Array(data);
+  const turned = Uint8Array.from({ length: 4 }, (_, i) => mask[(at + i) & 3] ?? 0);
+  const words = new Uint32Array(out.buffer, 0, out.length >>> 2);
+  const word = new Uint32Array(turned.buffer)[0] ?? 0;
+  for (let i = 0; i < words.length; i++) words[i] = (words[i] ?? 0) ^ word;
+  for (let i = words.length << 2; i < out.length; i++) out[i] = (out[i] ?? 0) ^ (turned[i & 3] ?? 0);
+  return Buffer.from(out.buffer);
 }
 
 /** The head of one whole frame of `length` bytes, as a server sends it; the bytes follow. */
