@@ -1,5 +1,6 @@
 import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
+import { type HttpAnswer, type HttpGetOptions, systemGet } from '../host/http-get.ts';
 import { Pause } from '../host/pause.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
@@ -23,7 +24,8 @@ export interface ManifestUrlOptions {
   nodeName: string;
   clock: Clock;
   log: Logger;
-  fetch?: typeof globalThis.fetch;
+  /** How the URL is asked; default over the network. */
+  get?: (url: string, options: HttpGetOptions) => Promise<HttpAnswer>;
   events?: EventRecorder;
 }
 
@@ -145,11 +147,9 @@ export class ManifestUrl implements PodSource, ListsManifests {
     const { url, header, clock } = this.#options;
     const timeout = new AbortController();
     const timer = clock.after(TimeoutMs, () => timeout.abort(new Error(`no answer within ${TimeoutMs / 1000} s`)), true);
-    const headers = new Headers();
-    for (const [name, values] of Object.entries(header)) for (const value of values) headers.append(name, value);
     try {
-      const fetch = this.#options.fetch ?? globalThis.fetch;
-      const response = await fetch(url, { headers, signal: AbortSignal.any([signal, timeout.signal]) });
+      const get = this.#options.get ?? systemGet;
+      const response = await get(url, { headers: header, signal: AbortSignal.any([signal, timeout.signal]) });
       const body = await readBody(response);
       if (!body) throw new ManifestError(tooLarge(url));
       if (response.status !== 200) throw this.#error('http', `answered ${response.status} ${response.statusText}`.trimEnd());
@@ -161,7 +161,7 @@ export class ManifestUrl implements PodSource, ListsManifests {
 }
 
 /** Undefined for a body beyond the limit. */
-async function readBody(response: Response): Promise<Buffer | undefined> {
+async function readBody(response: HttpAnswer): Promise<Buffer | undefined> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of response.body ?? []) {
