@@ -16,7 +16,7 @@ import { noProbeMetrics } from '../../src/probes/metrics.ts';
 import { Schedule } from '../../src/probes/schedule.ts';
 import type { NodeSettings } from '../../src/sync/node-settings.ts';
 import { PodSpecs } from '../../src/sync/specs.ts';
-import { NoVolumes } from '../../src/volumes/no-volumes.ts';
+import { NoVolumes } from './no-volumes.ts';
 import { SimProcess } from './process.ts';
 import type { SimRandom } from './random.ts';
 import type { World, WorldOptions } from './world.ts';

@@ -1,7 +1,7 @@
-import type { Container, Pod } from '../api/types.ts';
-import type { Mount } from '../cri/types.ts';
+import type { Container, Pod } from '../../src/api/types.ts';
+import type { Mount } from '../../src/cri/types.ts';
 
-/** A node that can mount nothing yet: pods without volumes pass, others are told which of theirs is in the way. */
+/** A simulated node mounts nothing: pods without volumes pass, others are told which of theirs is in the way. */
 export class NoVolumes {
   async mount(pod: Pod): Promise<void> {
     const volumes = pod.spec.volumes ?? [];
