@@ -15,10 +15,13 @@ import { Registration } from './registration.ts';
 import type { RuntimeState } from './runtime-state.ts';
 import { NodeStatusSync } from './status-sync.ts';
 
+/** A runtime that says nothing for so long is a fact of its own. */
+const FirstLookMs = 5_000;
+
 /** What the node's services observe; the root makes them first. */
 export interface ObservedRuntime {
   runtimeState: RuntimeState;
-  relist: { listedAt(): number | undefined };
+  relist: { listedAt(): number | undefined; ready(): Promise<void> };
   /** Wakes all pods: what had to wait for the node can be done now. */
   wakePods(): void;
 }
@@ -72,11 +75,13 @@ export function clusterNodeServices(deps: ClusterNodeDeps, { runtimeState, relis
     for (const { type, reason, message } of notes) events.event(node, type, reason, message);
   };
   const facts = (signal: AbortSignal) => reader.facts(signal);
+  const observed = (signal: AbortSignal) => firstLook(clock, [runtimeState.ready(), relist.ready()], signal);
   const registration = new Registration({
     api,
     identity,
     clock,
     log,
+    observed,
     facts,
     registered: (object, notes) => {
       watch.seen(object);
@@ -93,6 +98,7 @@ export function clusterNodeServices(deps: ClusterNodeDeps, { runtimeState, relis
     log,
     updateFrequencyMs: deps.updateFrequencyMs,
     reportFrequencyMs: deps.reportFrequencyMs,
+    observed,
     facts,
     notReady: () => reader.notReady(),
     watch,
@@ -120,4 +126,15 @@ export function clusterNodeServices(deps: ClusterNodeDeps, { runtimeState, relis
     wakePods();
   });
   return { services: [watch, registration, status, lease], check: () => status.check() };
+}
+
+/** Resolves when `looks` have, at the latest after a while: a node that was Ready before must not be called NotReady unseen. */
+async function firstLook(clock: Clock, looks: readonly Promise<void>[], signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = () => resolve();
+  const timer = clock.after(FirstLookMs, end, true);
+  signal.addEventListener('abort', end, { once: true });
+  await Promise.race([Promise.all(looks), promise]);
+  timer.cancel();
+  signal.removeEventListener('abort', end);
 }

@@ -21,6 +21,8 @@ export interface RegistrationDeps {
   identity: NodeIdentity;
   clock: Clock;
   log: Logger;
+  /** Resolves once the runtime has been looked at, so that the first status is no guess. */
+  observed(signal: AbortSignal): Promise<void>;
   facts(signal: AbortSignal): Promise<NodeFacts>;
   /** The Node as the API server answered, and what is to be told of it. */
   registered(node: Node, notes: readonly NodeNote[]): void;
@@ -73,7 +75,8 @@ export class Registration implements Service {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock, log, identity } = this.#deps;
+    const { clock, log, identity, observed } = this.#deps;
+    await observed(signal);
     for (let delay = FirstRetryMs; !signal.aborted; delay = Math.min(delay * 2, MaxRetryMs)) {
       try {
         await this.#register(signal);
@@ -92,9 +95,9 @@ export class Registration implements Service {
   async #register(signal: AbortSignal): Promise<void> {
     const { api, identity, log, facts, registered, getOnExistsOnly } = this.#deps;
     const options = { signal, timeoutMs: RequestTimeoutMs };
-    const observed = await facts(signal);
+    const now = await facts(signal);
     log.info('Attempting to register node', { node: identity.name });
-    const { node, notes } = newNode(identity, observed);
+    const { node, notes } = newNode(identity, now);
     try {
       registered(await createNode(api, node, options), notes);
       return;
@@ -104,7 +107,7 @@ export class Registration implements Service {
     }
     const existing = await getNode(api, identity.name, options);
     log.info('Node was previously registered', { node: identity.name });
-    const reconciled = reconciledNode(existing, identity, observed, this.#deps.zeroExtended?.() ?? false);
+    const reconciled = reconciledNode(existing, identity, now, this.#deps.zeroExtended?.() ?? false);
     const patch = nodePatch(existing, reconciled.node);
     const answer = patch === undefined ? existing : await patchNodeStatus(api, identity.name, patch, options);
     registered(answer, reconciled.notes);

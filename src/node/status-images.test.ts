@@ -15,10 +15,7 @@ const image = (id: string, size: number, repoTags: string[] = [], repoDigests: s
 
 test('the largest images come first, with five names, digests before tags', () => {
   const images = [image('a', 1, ['a:1']), image('b', 9, ['b:1', 'b:2', 'b:3', 'b:4'], ['b@x', 'b@y']), image('c', 5)];
-  assert.deepEqual(reportedImages(images, 2), [
-    { names: ['b@x', 'b@y', 'b:1', 'b:2', 'b:3'], sizeBytes: 9 },
-    { sizeBytes: 5 },
-  ]);
+  assert.deepEqual(reportedImages(images, 2), [{ names: ['b@x', 'b@y', 'b:1', 'b:2', 'b:3'], sizeBytes: 9 }, { sizeBytes: 5 }]);
   assert.equal(reportedImages(images, -1).length, 3);
   assert.deepEqual(reportedImages(images, 0), []);
   // Of the same size in one order always, so that the status does not change by itself.

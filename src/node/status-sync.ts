@@ -27,6 +27,8 @@ export interface NodeStatusSyncDeps {
   log: Logger;
   updateFrequencyMs: number;
   reportFrequencyMs: number;
+  /** Resolves once the runtime has been looked at, so that the first status is no guess. */
+  observed(signal: AbortSignal): Promise<void>;
   facts(signal: AbortSignal): Promise<NodeFacts>;
   /** What keeps the node from being Ready now; cheap. */
   notReady(): readonly string[];
@@ -106,7 +108,8 @@ export class NodeStatusSync implements Service {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock, random, registration, updateFrequencyMs } = this.#deps;
+    const { clock, random, observed, registration, updateFrequencyMs } = this.#deps;
+    await observed(signal);
     const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     await Promise.race([registration.ready(), ended]);
     const fastUntil = clock.monotonic() + FastForMs;

@@ -4,6 +4,7 @@ import { availableParallelism, release } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startAgent } from '../support/agent.ts';
 import { BUSYBOX_IMAGE, startContainerd } from '../support/containerd.ts';
 import type { ApiObject } from './cluster/apiClient.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
@@ -225,10 +226,9 @@ test('a node of a real cluster', async (t) => {
 });
 
 test('a kubeconfig that is not there is an error of the start that names the flag', async () => {
-  await using cluster = await startCluster();
   await using containerd = await startContainerd();
-  const node = await cluster.addNode({ name: 'x', containerd, kubeconfig: '/nonexistent/kubeconfig' });
-  await cluster.until('the end of the agent', async () => node.agent.ended(), 20_000);
-  assert.equal(node.agent.ended(), 'exit 1');
-  assert.match(await node.agent.log(), /--kubeconfig: kubeconfig \/nonexistent\/kubeconfig: cannot be read: ENOENT/);
+  const agent = await startAgent({ containerd, flags: ['--kubeconfig', '/nonexistent/kubeconfig'] });
+  for (let i = 0; agent.ended() === undefined && i < 200; i++) await sleep(100);
+  assert.equal(agent.ended(), 'exit 1');
+  assert.match(await agent.log(), /--kubeconfig: kubeconfig \/nonexistent\/kubeconfig: cannot be read: ENOENT/);
 });

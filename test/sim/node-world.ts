@@ -107,7 +107,7 @@ export class NodeWorld {
         leaseDurationSeconds: 40,
         ...over,
       },
-      { runtimeState, relist: { listedAt: () => clock.monotonic() }, wakePods: () => void this.woken++ },
+      { runtimeState, relist: { listedAt: () => clock.monotonic(), ready: () => Promise.resolve() }, wakePods: () => void this.woken++ },
     );
     this.services = [runtimeState, ...node.services];
   }

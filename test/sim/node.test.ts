@@ -161,6 +161,32 @@ test('a node that exists: its labels and taints stay, a new boot is told, what i
     assert.equal(world.events.filter((e) => e.startsWith('Rebooted')).length, 1);
   }));
 
+test('a restart does not make a Ready node NotReady, not even for a moment', () =>
+  inWorld(async (world) => {
+    await world.start();
+    await world.until('Ready', () => world.ready().status === 'True');
+    await world.clock.advance(30_000);
+    const before = world.node() ?? assert.fail('no node');
+    await world.stop();
+    await inWorld(async (next) => {
+      next.put(before);
+      // The runtime is slow to answer the first question.
+      const answer = next.runtime;
+      next.runtime = undefined;
+      next.clock.after(3_000, () => {
+        next.runtime = answer;
+      });
+      await next.start();
+      await next.clock.advance(60_000);
+      const ready = (node: typeof before) => node.status?.conditions?.find((c) => c.type === 'Ready');
+      assert.equal(ready(next.node() ?? before)?.lastTransitionTime, ready(before)?.lastTransitionTime);
+      assert.deepEqual(
+        next.events.filter((e) => /^Node(Not)?Ready/.test(e)),
+        [],
+      );
+    });
+  }));
+
 test('who may not create nodes uses the one that is there; without it registration goes on at most every 7 s', () =>
   inWorld(async (world) => {
     world.server.faults.push((r) => (r.method === 'POST' && r.path === NodesPath ? { status: 403, reason: 'Forbidden' } : undefined));
