@@ -8,6 +8,8 @@ import { clientFrame, opcodes, WebSocketReader } from '../../src/server/streamin
 
 /** Speaks to a kubelet's port as clients do. */
 export interface KubeletClient {
+  /** Default 127.0.0.1. */
+  host?: string;
   port: number;
   /** PEM of a client certificate and its key. */
   cert?: string;
@@ -28,10 +30,10 @@ interface CallOptions {
 }
 
 function options(client: KubeletClient, path: string, { method = 'GET', headers = {} }: CallOptions) {
-  const { port, cert, key, token } = client;
+  const { host = '127.0.0.1', port, cert, key, token } = client;
   const auth = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   return {
-    host: '127.0.0.1',
+    host,
     port,
     path,
     method,
