@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -70,9 +71,11 @@ function echo(port: number, data: Buffer): Promise<Buffer> {
   });
 }
 
-async function firstLine(child: ChildProcess): Promise<string> {
-  for await (const chunk of child.stdout as AsyncIterable<Buffer>) return chunk.toString();
-  return '';
+/** What a program says first. Its output stays open: kubectl ends when nobody reads it. */
+async function firstLine({ stdout }: ChildProcess): Promise<string> {
+  const [chunk] = stdout === null ? [''] : await once(stdout, 'data');
+  stdout?.resume();
+  return String(chunk);
 }
 
 test('kubectl logs, exec, attach, cp and port-forward', async (t) => {
