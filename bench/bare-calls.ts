@@ -46,7 +46,7 @@ export async function measureBareCalls({ runtime, cgroupRoot, pods, atATime, dir
 }
 
 /** Runs `work` for 0..n-1, `atATime` side by side, beginning in order. */
-async function inOrder(n: number, atATime: number, work: (i: number) => Promise<void>): Promise<void> {
+export async function inOrder(n: number, atATime: number, work: (i: number) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async () => {
     for (let i = next++; i < n; i = next++) await work(i);
@@ -54,7 +54,8 @@ async function inOrder(n: number, atATime: number, work: (i: number) => Promise<
   await Promise.all(Array.from({ length: Math.min(n, atATime) }, lane));
 }
 
-function sandboxConfig(i: number, cgroupRoot: string, dir: string): PodSandboxConfig {
+/** The sandbox of pod `i`, logs below `dir`. */
+export function sandboxConfig(i: number, cgroupRoot: string, dir: string): PodSandboxConfig {
   const uid = `bare-${i}-${process.pid}-${Math.round(performance.now())}`;
   return {
     metadata: { name: `bench-bare-${i}`, uid, namespace: 'default', attempt: 0 },
@@ -70,7 +71,8 @@ function sandboxConfig(i: number, cgroupRoot: string, dir: string): PodSandboxCo
   };
 }
 
-function containerConfig(): ContainerConfig {
+/** The one container of each pod: a busybox that sleeps. */
+export function containerConfig(): ContainerConfig {
   return {
     metadata: { name: 'c', attempt: 0 },
     image: { image: BUSYBOX_IMAGE },

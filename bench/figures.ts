@@ -5,12 +5,18 @@ export interface Figures {
   started50?: number;
   startedLast?: number;
   ready50: number;
+  ready99?: number;
   readyLast: number;
   startCpu?: number;
   /** CPU seconds a minute while nothing happens. */
   idleCpu?: number;
   rss?: number;
   stop: number;
+  /** Phases of a start, medians: creation to sandbox, to container, to its start, to Ready. */
+  toSandbox?: number;
+  toContainer?: number;
+  toStart?: number;
+  toReady?: number;
 }
 
 export const figureNames: { [K in keyof Required<Figures>]: string } = {
@@ -18,11 +24,16 @@ export const figureNames: { [K in keyof Required<Figures>]: string } = {
   started50: 'median container start (s)',
   startedLast: 'last container start (s)',
   ready50: 'median Ready (s)',
+  ready99: '99th of 100 Ready (s)',
   readyLast: 'last Ready (s)',
   startCpu: 'CPU to start (s)',
   idleCpu: 'idle CPU (s a minute)',
   rss: 'resident memory (MiB)',
   stop: 'all stopped (s)',
+  toSandbox: 'phase: pod to sandbox (s)',
+  toContainer: 'phase: sandbox to container (s)',
+  toStart: 'phase: container to its start (s)',
+  toReady: 'phase: start to Ready (s)',
 };
 
 /** The value at a share of the sorted list: 0.5 is the median. NaN for an empty list. */

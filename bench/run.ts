@@ -1,8 +1,8 @@
 /**
- * npm run bench -- --pods N [--against PATH_TO_A_KUBELET] [--rounds R] [--settle S]
+ * npm run bench -- [--api] --pods N [--against PATH_TO_A_KUBELET] [--rounds R] [--settle S]
  *
- * Static pods of this agent, of another kubelet, and by the bare runtime calls, interleaved on one private containerd;
- * prints the medians and adds them to docs/benchmarks.md.
+ * Static pods, or with --api pods of a real API server, of this agent, of another kubelet, and by the bare runtime calls,
+ * interleaved on one private containerd; prints the medians and adds them to docs/benchmarks.md.
  */
 import { execFile } from 'node:child_process';
 import { appendFile, readFile } from 'node:fs/promises';
@@ -14,7 +14,11 @@ import { connectRuntime } from '../src/cri/connect.ts';
 import { noRuntimeMetrics } from '../src/cri/instrumentation.ts';
 import { systemClock } from '../src/host/clock.ts';
 import { silentLogger } from '../src/observe/log.ts';
+import { startCluster } from '../test/e2e/cluster/cluster.ts';
 import { startContainerd } from '../test/support/containerd.ts';
+import { apiAims, verdicts } from './aims.ts';
+import { measureApiFloor } from './api-floor.ts';
+import { measureApiPods } from './api-pods.ts';
 import { measureBareCalls } from './bare-calls.ts';
 import { type Figures, table } from './figures.ts';
 import { measureStaticPods } from './static-pods.ts';
@@ -24,6 +28,7 @@ const OWN = 'kubelet-ts';
 
 const { values } = parseArgs({
   options: {
+    api: { type: 'boolean', default: false },
     pods: { type: 'string', default: '20' },
     against: { type: 'string' },
     rounds: { type: 'string', default: '3' },
@@ -53,9 +58,15 @@ const results = new Map<string, Figures[]>();
   const { runtime } = connected;
   let number = 0;
   const folder = () => join(dirname(containerd.dir), `bench-${number++}`);
-  const kubelet = (path: string) => () => measureStaticPods({ containerd, runtime, kubelet: path, pods, settleSeconds, dir: folder() });
+  let tell = true;
+  await using cluster = values.api ? await startCluster({ log: (line) => void (tell && console.log(`  ${line}`)) }) : undefined;
+  const kubelet = (path: string) => () =>
+    cluster === undefined
+      ? measureStaticPods({ containerd, runtime, kubelet: path, pods, settleSeconds, dir: folder() })
+      : measureApiPods({ cluster, containerd, runtime, kubelet: path, pods, settleSeconds, number: number++ });
   const bare = (atATime: number) => async () => {
     const dir = folder();
+    if (cluster !== undefined) return measureApiFloor({ cluster, containerd, runtime, pods, atATime, dir, number: number++ });
     await containerd.ownFolder(dir);
     return measureBareCalls({ runtime, cgroupRoot: containerd.cgroupRoot, pods, atATime, dir });
   };
@@ -63,8 +74,9 @@ const results = new Map<string, Figures[]>();
     [OWN, kubelet(join(project, 'bin/kubelet-ts'))],
     ...(against === undefined ? [] : [[nameOf(against), kubelet(against)] as [string, () => Promise<Figures>]]),
     ['bare calls, 4 at a time', bare(4)],
-    ['bare calls, all at once', bare(pods)],
+    ...(pods > 4 ? [['bare calls, all at once', bare(pods)] as [string, () => Promise<Figures>]] : []),
   ];
+  tell = false;
   // The first pods of a new containerd are slower than all later ones: they count for nobody.
   await measureBareCalls({ runtime, cgroupRoot: containerd.cgroupRoot, pods: 2, atATime: 2, dir: folder() });
   for (let round = 0; round < rounds; round++) {
@@ -84,7 +96,9 @@ const results = new Map<string, Figures[]>();
   connected.close();
 }
 const ordered = new Map([...results].sort(([a], [b]) => rank(a) - rank(b)));
-const text = table(ordered, OWN, against === undefined ? undefined : nameOf(against));
+const compared = against === undefined ? undefined : nameOf(against);
+const aims = values.api && compared !== undefined ? `\n\n${verdicts(ordered, OWN, compared, apiAims(pods)).join('\n')}` : '';
+const text = `${table(ordered, OWN, compared)}${aims}`;
 console.log(`\n${text}\n`);
 if (!values['no-record']) await record(text);
 
@@ -92,7 +106,7 @@ async function record(text: string): Promise<void> {
   const commit = (await run('git', ['-C', project, 'describe', '--always', '--dirty'])).stdout.trim();
   const { version } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as { version: string };
   const date = new Date().toISOString().slice(0, 10);
-  const head = `## ${date}: ${pods} static pods, version ${version}, commit ${commit}\n\nMedian of ${rounds} rounds, ${cpus().length} CPUs, Node ${process.version}, interleaved in one run.\n`;
+  const head = `## ${date}: ${pods} ${values.api ? 'pods of the API server' : 'static pods'}, version ${version}, commit ${commit}\n\nMedian of ${rounds} rounds, ${cpus().length} CPUs, Node ${process.version}, interleaved in one run.\n`;
   await appendFile(join(project, 'docs/benchmarks.md'), `\n${head}\n${text}\n`);
   console.log('added to docs/benchmarks.md');
 }

@@ -124,7 +124,9 @@ export async function waitReady(list: () => Promise<unknown>, pods: number, t0: 
 
 /** Seconds after `wall0` (ms) at which the runtime started each container. */
 export async function startTimes(runtime: CriRuntime, wall0: number): Promise<number[]> {
-  const containers = (await runtime.listContainers({ state: 'running' })).filter((c) => c.labels['io.kubernetes.pod.name']?.startsWith('bench-'));
+  const containers = (await runtime.listContainers({ state: 'running' })).filter((c) =>
+    c.labels['io.kubernetes.pod.name']?.startsWith('bench-'),
+  );
   const statuses = await Promise.all(containers.map((c) => runtime.containerStatus(c.id)));
   return statuses.map((s) => (Number(s.startedAt / 1_000_000n) - wall0) / 1000);
 }
