@@ -2,7 +2,7 @@
  * `npm run conformance`: the public node e2e suite of Kubernetes, unmodified, against this agent or another kubelet.
  * `npm run conformance -- --help` for the options.
  */
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { goTool } from '../test/e2e/cluster/goTools.ts';
 import { type AreaRow, areaRows, textTable } from '../test/e2e/conformance/areaTable.ts';
@@ -17,6 +17,7 @@ import { endSignal } from './start/endSignal.ts';
 
 const project = resolve(import.meta.dirname, '..');
 const KEEP = join(project, '.cache/conformance');
+const KEPT_RUNS = 7;
 const line = (text: string) => void process.stdout.write(`${text}\n`);
 
 process.exitCode = await main(readOptions(), endSignal());
@@ -52,14 +53,13 @@ async function conformance(command: ConformanceCommand, signal: AbortSignal): Pr
     line('building bin/kubelet-ts');
     await mustRun(process.execPath, [join(project, 'scripts/build.ts')], { cwd: project, timeoutMs: 300_000 });
   }
-  await rm(join(KEEP, 'previous'), { recursive: true, force: true });
-  await rename(join(KEEP, 'last'), join(KEEP, 'previous')).catch(() => {});
+  const keepDir = await newKeepDir();
   const results: SpecResult[] = [];
   const faults: string[] = [];
   for (const mode of ['parallel', 'slow', 'serial'] as const) {
     const specs = wanted.filter((s) => modeOf(s) === mode);
     if (specs.length === 0 || signal.aborted) continue;
-    const keep = join(KEEP, 'last', mode);
+    const keep = join(keepDir, mode);
     await mkdir(keep, { recursive: true });
     const processes = mode === 'serial' ? 1 : Math.min(command.processes, specs.length);
     const show = teller(mode, specs.length, processes);
@@ -89,7 +89,7 @@ async function conformance(command: ConformanceCommand, signal: AbortSignal): Pr
   line(`\n${textTable(rows)}\n`);
   for (const row of rows) for (const fault of row.faults) line(`✗ ${row.area}: ${fault}`);
   for (const fault of faults) line(`✗ ${fault}`);
-  line(`logs and junit: ${relative(process.cwd(), join(KEEP, 'last'))}`);
+  line(`logs and junit: ${relative(process.cwd(), keepDir)}`);
   if (signal.aborted) return 1;
   if (command.own && command.focus === undefined) await record(rows);
   return faults.length === 0 && rows.every((r) => r.faults.length === 0) ? 0 : 1;
@@ -119,6 +119,14 @@ function teller(mode: Mode, total: number, processes: number) {
       line(`  ${mode}: ${state} (${seconds()})`);
     },
   };
+}
+
+/** A folder for the logs of this command, named by its time; of the earlier ones the newest stay. */
+async function newKeepDir(): Promise<string> {
+  await mkdir(KEEP, { recursive: true });
+  const old = (await readdir(KEEP)).filter((name) => /^[0-9]{8}T/.test(name)).sort();
+  for (const name of old.slice(0, -KEPT_RUNS)) await rm(join(KEEP, name), { recursive: true, force: true });
+  return join(KEEP, `${new Date().toISOString().replaceAll(/[-:]|\..*/g, '')}-${process.pid}`);
 }
 
 async function record(rows: readonly AreaRow[]): Promise<void> {

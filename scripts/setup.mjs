@@ -4,6 +4,7 @@
 //   node scripts/setup.mjs              dependencies and system programs; exit 1 when something cannot be had
 //   node scripts/setup.mjs --no-system  dependencies only
 //   node scripts/setup.mjs --lenient    both, but missing system programs are only told
+//   node scripts/setup.mjs --images     also what the images of the conformance suite are built with
 
 import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, appendFileSync, constants, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -60,6 +61,24 @@ const NEEDS = [
 ];
 
 const options = new Set(process.argv.slice(2));
+if (options.has('--images')) {
+  const same = (name, deb, rpm = deb, arch = deb, alpine = deb) => ({
+    name,
+    there: () => has(name),
+    deb: [deb],
+    rpm: [rpm],
+    arch: [arch],
+    alpine: [alpine],
+  });
+  NEEDS.push(
+    { ...same('gcc', 'gcc'), deb: ['gcc', 'libc6-dev'], rpm: ['gcc', 'glibc-static'], alpine: ['gcc', 'musl-dev'] },
+    same('make', 'make'),
+    same('bzip2', 'bzip2'),
+    same('curl', 'curl'),
+    same('hostname', 'hostname', 'hostname', 'inetutils'),
+    same('ipcs', 'util-linux'),
+  );
+}
 try {
   await dependencies();
   if (!options.has('--no-system')) await systemPrograms();
