@@ -25,7 +25,7 @@ describe('nodeCapacity', () => {
     assert.deepEqual(toResourceList(capacity), {
       cpu: '4',
       memory: '16Gi',
-      'ephemeral-storage': '100Gi',
+      'ephemeral-storage': '107374182400',
       'hugepages-2Mi': '1Gi',
       'hugepages-1Gi': '0',
       pods: '110',
