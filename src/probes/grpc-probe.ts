@@ -83,7 +83,7 @@ function health(): HealthProtocol {
     const definition = loadProtocol('grpc/health/v1/health');
     const check = serviceOf(definition, 'grpc.health.v1.Health')['Check'];
     if (check === undefined) throw new Error('the health protocol has no Check');
-    protocol = { check: check as Check, names: enumNames(definition, 'grpc.health.v1.HealthCheckResponse.ServingStatus') };
+    protocol = { check: check as Check, names: enumNames(definition, 'grpc.health.v1.ServingStatus') };
   }
   return protocol;
 }
