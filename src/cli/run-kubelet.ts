@@ -3,6 +3,7 @@ import { isStaticPod } from '../api/pod.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
 import type { KubeletConfiguration, KubeletFlags } from '../config/types.ts';
 import { systemClock } from '../host/clock.ts';
+import { bootTimeMs, filesystemSpace, readNodeUsage } from '../host/node-usage.ts';
 import { countOpenFiles } from '../host/own-process.ts';
 import type { Kubelet } from '../kubelet.ts';
 import { type AgentMetrics, createAgentMetrics, type PodCounts } from '../observe/agent-metrics.ts';
@@ -15,7 +16,8 @@ import { createProbeMetrics } from '../probes/metrics.ts';
 import { type HealthCheck, healthzHandler } from '../server/healthz.ts';
 import { type Handler, HttpService } from '../server/http.ts';
 import { readOnlyHandler } from '../server/readonly.ts';
-import { statsSummary } from '../stats/summary.ts';
+import { resourceMetrics } from '../stats/resource-metrics.ts';
+import { Summary } from '../stats/summary.ts';
 import { type RealNode, realNode } from './node.ts';
 import { kubeletServer } from './server.ts';
 
@@ -46,7 +48,7 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   metrics.node(node.nodeName);
   observeProcess(registry, countOpenFiles);
   registry.collect(() => metrics.pods(podCounts(node.kubelet)));
-  const readOnly = readOnlyEndpoints(node, registry, probeRegistry, log);
+  const readOnly = await readOnlyEndpoints(node, flags.rootDir, registry, probeRegistry, log);
   const servers = listeners(resolved, readOnly, log);
   if (resolved.enableServer) {
     const setVerbosity = (level: number) => log.setVerbosity(level);
@@ -72,7 +74,14 @@ function healthz(checks: readonly HealthCheck[], log: Logger): Handler {
 }
 
 /** What the read-only port and the kubelet's port have in common. */
-function readOnlyEndpoints(node: RealNode, registry: Metrics, probeRegistry: Metrics, log: Logger): Handler {
+async function readOnlyEndpoints(
+  node: RealNode,
+  rootDir: string,
+  registry: Metrics,
+  probeRegistry: Metrics,
+  log: Logger,
+): Promise<Handler> {
+  const bootMs = await bootTimeMs();
   const clock = systemClock;
   const { kubelet } = node;
   const syncloop: HealthCheck = {
@@ -82,15 +91,34 @@ function readOnlyEndpoints(node: RealNode, registry: Metrics, probeRegistry: Met
       return sick === undefined || sick[1].ok ? undefined : sick[1].reason;
     },
   };
-  const startedAt = new Date(clock.now()).toISOString();
+  const stats = node.runtime.stats;
+  const pods = () => kubelet.pods();
+  const nodeUsage = () => readNodeUsage();
+  const summary = new Summary({
+    nodeName: node.nodeName,
+    bootTime: new Date(bootMs ?? clock.now()).toISOString(),
+    memoryCapacity: node.machine.memory,
+    pods,
+    stats,
+    nodeUsage,
+    nodeFilesystem: () => filesystemSpace(rootDir),
+    imageFilesystem: () => imageFilesystem(node),
+    clock,
+  });
   return readOnlyHandler({
     healthz: healthz([ping, syncloop], log),
-    pods: () => kubelet.pods(),
+    pods,
     metrics: () => registry.text(),
     probeMetrics: () => probeRegistry.text(),
-    summary: () =>
-      statsSummary({ nodeName: node.nodeName, bootTime: startedAt, pods: () => kubelet.pods(), stats: node.runtime.stats, clock }),
+    resourceMetrics: () => resourceMetrics({ pods, stats, nodeUsage, clock }),
+    summary: (onlyCpuAndMemory) => summary.read(onlyCpuAndMemory),
   });
+}
+
+async function imageFilesystem({ runtime }: RealNode) {
+  const [images] = await runtime.images.imageFsInfo().catch(() => []);
+  const space = images === undefined ? undefined : await filesystemSpace(images.mountpoint);
+  return images === undefined || space === undefined ? undefined : { space, used: images.usedBytes, inodesUsed: images.inodesUsed };
 }
 
 function listeners(config: ResolvedConfig, readOnly: Handler, log: Logger): Service[] {

@@ -10,8 +10,10 @@ export interface ReadOnlyDeps {
   metrics(): Promise<string>;
   /** The text of /metrics/probes. */
   probeMetrics(): Promise<string>;
+  /** The text of /metrics/resource. */
+  resourceMetrics(): Promise<string>;
   /** The body of /stats/summary. */
-  summary(): Promise<unknown>;
+  summary(onlyCpuAndMemory: boolean): Promise<unknown>;
 }
 
 /**
@@ -29,15 +31,25 @@ export function readOnlyHandler(deps: ReadOnlyDeps): Handler {
       return sendJson(res, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: deps.pods().map(withoutType) });
     }
     if (path === '/healthz' || path.startsWith('/healthz/')) return deps.healthz(req, res, url);
-    if (path === '/metrics' || path === '/metrics/probes') {
+    const metrics = textOf(deps, path);
+    if (metrics !== undefined) {
+      const text = await metrics();
       res.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
-      res.end(await (path === '/metrics' ? deps.metrics() : deps.probeMetrics()));
+      res.end(text);
       return;
     }
-    if (path === '/stats/summary' || path === '/stats/summary/') return sendJson(res, await deps.summary());
+    if (path === '/stats/summary' || path === '/stats/summary/') {
+      return sendJson(res, await deps.summary(url.searchParams.get('only_cpu_and_memory') === 'true'));
+    }
     if (DEBUG_PATHS.some((p) => path.startsWith(p))) return sendText(res, 405, 'Debug endpoints are disabled.\n');
     return sendText(res, 404, '404 page not found\n');
   };
+}
+
+function textOf(deps: ReadOnlyDeps, path: string): (() => Promise<string>) | undefined {
+  if (path === '/metrics') return deps.metrics;
+  if (path === '/metrics/probes') return deps.probeMetrics;
+  return path === '/metrics/resource' ? deps.resourceMetrics : undefined;
 }
 
 const DEBUG_PATHS = [
