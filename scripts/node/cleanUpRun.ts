@@ -84,7 +84,9 @@ export async function cleanUpRun(record: RunRecord): Promise<void> {
   const all = await tasks(record);
   await endEverything(record, all);
   await unmountBelow([record.state, record.dir, ...record.folders]);
-  await run('ip', ['link', 'del', record.bridge]);
+  // The bridge, and the cables of nodes in network namespaces, which the kernel takes away only some time after those.
+  for (const link of await readdir('/sys/class/net').catch(() => []))
+    if (link === record.bridge || link.startsWith(`${record.bridge}n`)) await run('ip', ['link', 'del', link]);
   await cleanUpIptables(
     record.network,
     (await cniChains()).filter((c) => !record.chainsBefore.includes(c)),
