@@ -91,6 +91,9 @@ async function compilePause(log: (line: string) => void): Promise<Buffer | undef
 }
 
 /** A dynamic busybox would not run alone in an image. */
+/** Path of a busybox that needs no libraries. Rejects when there is none. */
+export const staticBusybox = () => firstStatic(BUSYBOX_PATHS);
+
 async function firstStatic(paths: readonly string[]): Promise<string> {
   for (const path of paths) {
     if (!(await exists(path))) continue;

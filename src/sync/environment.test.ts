@@ -148,6 +148,25 @@ describe('containerEnvironment', () => {
     await assert.rejects(env({ envFrom: [{ configMapRef: { name: 'cfg' } }] }, { objects: bad }), refusal);
   });
 
+  it('refuses bytes that are no text, of the variable that would hold them only', async () => {
+    const binary: EnvObjects = {
+      ...objects,
+      secret: () =>
+        Promise.resolve({
+          data: new Map([
+            ['bin', 'hush\udcff'],
+            ['text', 'größe'],
+          ]),
+        }),
+    };
+    const ref = (key: string) => ({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key } } }] });
+    assert.deepEqual(await env(ref('text'), { objects: binary }), [{ name: 'A', value: 'größe' }]);
+    await assert.rejects(
+      env(ref('bin'), { objects: binary }),
+      /^ConfigGenerationError: environment variable A has a value that is no UTF-8$/,
+    );
+  });
+
   it('takes __proto__ for a name like any other', async () => {
     assert.deepEqual(
       await env({

@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'node:test';
 import { BUSYBOX_IMAGE } from '../support/containerd.ts';
+import { privateRegistry } from '../support/privateRegistry.ts';
 import { type ApiObject, ApiRequestError } from './cluster/apiClient.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import type { ClusterNode } from './cluster/node.ts';
@@ -218,6 +219,41 @@ test('pods have what they refer to', { timeout: 600_000 }, async (t) => {
       return events.some((e) => String(e['message']).includes('no-such-handler'));
     });
     await api.delete(`${Pods}/strange`, { graceSeconds: 0 });
+  });
+
+  await t.test('image pull secrets: each login in turn, and an event for a missing secret', async () => {
+    await using registry = await privateRegistry({ username: 'me', password: 'pa:ss' });
+    const dockerConfig = (username: string, password: string) => JSON.stringify({ auths: { [registry.host]: { username, password } } });
+    const pullSecret = (name: string, text: string) => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name },
+      type: 'kubernetes.io/dockerconfigjson',
+      stringData: { '.dockerconfigjson': text },
+    });
+    await api.post(Secrets, pullSecret('wrong', dockerConfig('you', 'x')));
+    const pod = (name: string, secrets: string[]) => ({
+      ...podOf(name, ''),
+      spec: {
+        terminationGracePeriodSeconds: 0,
+        imagePullSecrets: secrets.map((secret) => ({ name: secret })),
+        containers: [{ name: 'c', image: registry.image, imagePullPolicy: 'Always' }],
+      },
+    });
+    await bed.create(pod('private', ['wrong', 'right']));
+    const refused = await bed.waiting('private');
+    assert.match(refused.reason, /^(ErrImagePull|ImagePullBackOff)$/);
+    await cluster.until('an event about the missing secret', async () => {
+      const events = await api.list('/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dprivate');
+      const event = events.find((e) => e['reason'] === 'FailedToRetrieveImagePullSecret');
+      return event?.['message'] === 'Unable to retrieve some image pull secrets (right); attempting to pull the image may not succeed.';
+    });
+    await api.post(Secrets, pullSecret('right', dockerConfig('me', 'pa:ss')));
+    await bed.output('private', /^PULLED$/m, 60_000);
+    assert.ok(registry.users.includes('you') && registry.users.includes('me'), registry.users.join());
+    await bed.create(pod('stranger', []));
+    assert.match((await bed.waiting('stranger')).reason, /^(ErrImagePull|ImagePullBackOff)$/);
+    assert.equal(registry.users.at(-1), '');
   });
 
   await t.test('while the API server is away a container starts again with what is known', async () => {
