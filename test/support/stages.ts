@@ -42,11 +42,13 @@ export function stages(context: StageContext): Stage[] {
     check('types', 'types (tsc)', 'tsc', ['--noEmit']),
     check('promises', 'floating promises (oxlint)', 'oxlint', ['--type-aware', '--quiet']),
     tests('structure', 'import graph, time, file lengths', ['test/structure/*.test.ts']),
-    tests('unit', 'unit tests beside the code', [
-      '{src,scripts,bench}/**/*.test.ts',
-      'test/{support,vectors}/*.test.ts',
-      'test/e2e/{cluster,conformance}/**/*.test.ts',
-    ]),
+    // One process for all: starting one for each file costs more than the tests.
+    tests(
+      'unit',
+      'unit tests beside the code',
+      ['{src,scripts,bench}/**/*.test.ts', 'test/{support,vectors}/*.test.ts', 'test/e2e/{cluster,conformance}/**/*.test.ts'],
+      ['--test-isolation=none'],
+    ),
     { name: 'vectors', title: 'values of the real kubelet', run: (show) => vectors(context, show) },
     tests('sim', 'the simulated world', ['test/sim/**/*.test.ts']),
     {
