@@ -20,6 +20,7 @@ export class NodeWatch implements Service {
   readonly name = 'node-watch';
   readonly #deps: NodeWatchDeps;
   readonly #reflector: Reflector<Node>;
+  readonly #told = Promise.withResolvers<void>();
   readonly #listeners = new Set<(node: Node) => void>();
   #current: Node | undefined;
   #uid = '';
@@ -42,6 +43,7 @@ export class NodeWatch implements Service {
   }
 
   start(signal: AbortSignal): void {
+    void this.#reflector.whenSynced().then(() => this.#told.resolve());
     this.#loop = this.#reflector.run(signal);
   }
 
@@ -73,14 +75,18 @@ export class NodeWatch implements Service {
     return typeof deletionTimestamp === 'string' ? undefined : uid;
   }
 
-  /** Resolves once the API server has told whether the node exists; rejects with the signal's reason when it aborts first. */
+  /**
+   * Resolves once the API server has told whether the node exists, by the watch or by the answer to a write: after an
+   * outage the watch may wait for its time when registration has long got through. Rejects with the signal's reason
+   * when it aborts first.
+   */
   async known(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, reject } = Promise.withResolvers<never>();
     const onAbort = () => reject(signal.reason as Error);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      await Promise.race([this.#reflector.whenSynced(), promise]);
+      await Promise.race([this.#told.promise, promise]);
     } finally {
       signal.removeEventListener('abort', onAbort);
     }
@@ -95,6 +101,7 @@ export class NodeWatch implements Service {
   seen(node: Node): void {
     if (this.#current !== undefined && this.#current.metadata.uid === node.metadata.uid && isOlder(node, this.#current)) return;
     this.#current = node;
+    this.#told.resolve();
     if (this.#uid === '') this.#uid = node.metadata.uid ?? '';
     for (const listener of this.#listeners) listener(node);
   }

@@ -193,7 +193,9 @@ test('a node of a real cluster', async (t) => {
     const running = async () => (await node.containerd.ctr(['tasks', 'ls', '-q'])).trim().split('\n').length;
     await cluster.until('the static pod', async () => (await running()) === 6, 15_000);
     await cluster.startApiserver();
+    const at = performance.now();
     await cluster.until('its mirror', async () => (await phaseOf(cluster, `t-${name}`)) === 'Running', 60_000);
+    t.diagnostic(`its mirror runs ${((performance.now() - at) / 1000).toFixed(1)} s after the API server's return`);
     assert.ok(isReady(await node.get()));
     for (const file of ['s.json', 't.json']) await rm(join(node.agent.manifests, file));
     await cluster.until(

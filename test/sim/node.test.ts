@@ -113,6 +113,11 @@ test('an API server away at the start: the node is there as soon as it comes, wi
     await world.clock.advance(600_000);
     assert.ok(tries > 100 && tries < 600, `${tries} requests in ten minutes`);
     assert.ok((await world.until('registered', () => world.node() !== undefined)) <= 7_100);
+    let known = false;
+    void world.watch.known(new AbortController().signal).then(() => {
+      known = true;
+    });
+    await world.until('pods may be admitted', () => known, 100);
     await world.until('Ready', () => world.ready().status === 'True', 1_000);
     await world.until('the lease', () => world.lease() !== undefined, 15_000);
   }));
