@@ -16,6 +16,7 @@ import { createProbeMetrics } from '../probes/metrics.ts';
 import { type HealthCheck, healthzHandler } from '../server/healthz.ts';
 import { type Handler, HttpService } from '../server/http.ts';
 import { readOnlyHandler } from '../server/readonly.ts';
+import { counted, RequestMetrics } from '../server/request-metrics.ts';
 import { resourceMetrics } from '../stats/resource-metrics.ts';
 import { Summary } from '../stats/summary.ts';
 import { type RealNode, realNode } from './node.ts';
@@ -49,7 +50,7 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   observeProcess(registry, countOpenFiles);
   registry.collect(() => metrics.pods(podCounts(node.kubelet)));
   const readOnly = await readOnlyEndpoints(node, flags.rootDir, registry, probeRegistry, log);
-  const servers = listeners(resolved, readOnly, log);
+  const servers = listeners(resolved, counted(readOnly, new RequestMetrics(registry, seconds, 'readonly')), log);
   if (resolved.enableServer) {
     const setVerbosity = (level: number) => log.setVerbosity(level);
     servers.push(await kubeletServer({ flags, config, resolved, node, api: node.api, registry, readOnly, log, setVerbosity }));
@@ -130,6 +131,7 @@ function listeners(config: ResolvedConfig, readOnly: Handler, log: Logger): Serv
   }
   if (config.readOnlyPort > 0) {
     const { address, readOnlyPort: port } = config;
+    log.warn('Everybody who reaches the read-only port may read from it', { field: 'readOnlyPort', port });
     servers.push(new HttpService({ name: 'readonly', address, port, handle: readOnly, clock, log, retryMs: undefined }));
   }
   return servers;

@@ -1,4 +1,5 @@
 import type { Metrics } from '../observe/metrics.ts';
+import type { Handler } from './http.ts';
 
 const LABELS = ['method', 'path', 'server_type', 'long_running'];
 
@@ -74,4 +75,16 @@ export class RequestMetrics {
     this.#inflight.set(key, count);
     this.#metrics.gauge('kubelet_http_inflight_requests', '[ALPHA] Number of the inflight http requests', LABELS).set(count, labels);
   }
+}
+
+/** A handler whose requests are counted. */
+export function counted(handle: Handler, metrics: RequestMetrics): Handler {
+  return async (req, res, url) => {
+    const done = metrics.begin(req.method ?? '', url.pathname.slice(1).split('/'));
+    try {
+      await handle(req, res, url);
+    } finally {
+      done();
+    }
+  };
 }

@@ -148,10 +148,16 @@ test('the endpoints that need no pod', async () => {
   assert.equal((await ask(admin, '/debug/flags/v', { method: 'GET' })).status, 406);
   assert.equal((await ask(admin, '/pods', { method: 'POST' })).status, 405);
   assert.equal((await ask(admin, '/nothing')).status, 404);
-  assert.equal((await ask(admin, '/stats/summary')).status, 200);
+  const summary = JSON.parse((await ask(admin, '/stats/summary')).body.toString()) as {
+    node: { memory: { workingSetBytes: number }; fs: { capacityBytes: number } };
+  };
+  assert.ok(summary.node.memory.workingSetBytes > 0 && summary.node.fs.capacityBytes > 0);
+  assert.match((await ask(admin, '/metrics/resource')).body.toString(), /^node_cpu_usage_seconds_total [0-9.e+]+ \d{13}$/m);
+  assert.equal((await fetch(`${agent.url}/exec/default/x/y`)).status, 405);
   const metrics = (await ask(admin, '/metrics')).body.toString();
   assert.match(metrics, /kubelet_http_requests_total\{method="PUT",path="debug",server_type="readwrite",long_running="true"\} 2/);
   assert.match(metrics, /kubelet_http_requests_total\{method="GET",path="other",server_type="readwrite",long_running="false"\} \d/);
+  assert.match(metrics, /kubelet_http_requests_total\{method="GET",path="exec",server_type="readonly",long_running="true"\} 1/);
 });
 
 test('exec by SPDY: output, errors, exit code', async () => {
