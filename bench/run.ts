@@ -26,6 +26,11 @@ import { measureStaticPods } from './static-pods.ts';
 const project = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const OWN = 'kubelet-ts';
 
+if (process.argv.includes('--probes')) {
+  await import('./run-probes.ts');
+  process.exit();
+}
+
 const { values } = parseArgs({
   options: {
     api: { type: 'boolean', default: false },

@@ -31,7 +31,10 @@ export function observeProcess(metrics: Metrics, openFiles: () => Promise<number
       delay.enable();
       return;
     }
-    for (const quantile of [50, 99, 100]) loop.set(delay.percentile(quantile) / 1e9, { quantile: String(quantile / 100) });
+    // Node gives the time between two looks, of which the resolution is no delay.
+    for (const quantile of [50, 99, 100]) {
+      loop.set(Math.max(0, delay.percentile(quantile) / 1e9 - resolutionMs / 1000), { quantile: String(quantile / 100) });
+    }
     delay.reset();
   });
 }
