@@ -9,6 +9,7 @@ const here = import.meta.dirname;
 /** What decides the content of the images: the sources in this folder and the archive writer. */
 function key(): string {
   const files = readdirSync(here)
+    .filter((name) => !name.endsWith('.test.ts'))
     .sort()
     .map((name) => join(here, name));
   files.push(...['tar.ts', 'pause.c'].map((name) => resolve(here, '../../../../scripts/images', name)));
