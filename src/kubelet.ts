@@ -332,8 +332,13 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     hasListed: () => relist.hasListed,
     begin: (pod) => intake.begin(pod),
     forget,
-    sweepDisk: async (isKnown, signal) => {
-      await cluster?.mirrors.sweep((mirror) => isShown(mirror, [...store.all(), ...dispatcher.states().map((s) => s.pod)]), signal);
+    sweepMirrors: async (signal) => {
+      if (cluster === undefined) return;
+      // Wanted, or still on its way out.
+      const shown = new Set([...store.all(), ...dispatcher.states().map((s) => s.pod)].filter(isStaticPod).map(podFullName));
+      await cluster.mirrors.sweep((mirror) => shown.has(podFullName(mirror)), signal);
+    },
+    sweepDisk: async (isKnown) => {
       await ports.volumes.releaseUnknown?.(isKnown);
       await ports.dirs.sweep(isKnown);
       await ports.cgroups.sweep(isKnown);
@@ -389,9 +394,4 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     cache,
     slots,
   };
-}
-
-/** A static pod of that name is wanted, or still on its way out. */
-function isShown(mirror: Pod, pods: readonly Pod[]): boolean {
-  return pods.some((pod) => isStaticPod(pod) && podFullName(pod) === podFullName(mirror));
 }

@@ -26,6 +26,8 @@ export interface HousekeepingDeps {
   begin(pod: Pod): void;
   /** Drops the memory of a pod whose lane is gone. */
   forget(uid: PodUid): void;
+  /** Mirrors of static pods that are gone; every round. */
+  sweepMirrors?(signal: AbortSignal): Promise<void>;
   /** Directories and cgroups of pods that nobody knows. */
   sweepDisk(isKnown: (uid: string) => boolean, signal: AbortSignal): Promise<void>;
   /** Old back-offs, statuses. */
@@ -80,7 +82,7 @@ export class Housekeeping implements Service {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { store, dispatcher, begin, records, collect, sweepDisk, forget, log } = this.#deps;
+    const { store, dispatcher, begin, records, collect, sweepMirrors, sweepDisk, forget, log } = this.#deps;
     for (const { uid, phase } of dispatcher.states()) if (phase === 'finished' && !store.has(uid) && dispatcher.remove(uid)) forget(uid);
     for (const pod of store.all()) {
       const uid = podUid(pod.metadata.uid);
@@ -94,6 +96,7 @@ export class Housekeeping implements Service {
       else dead.add(record.uid);
     }
     this.#dead = dead;
+    await sweepMirrors?.(signal);
     if (this.#round++ % DISK_EVERY !== 0) return;
     collect();
     const isKnown = (uid: string) => store.has(podUid(uid)) || dispatcher.state(podUid(uid)) !== undefined || records().has(podUid(uid));

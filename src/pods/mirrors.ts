@@ -67,7 +67,8 @@ export class MirrorPods {
       const made = await createPod(api, mirrorPod(pod, nodeName, uid), namespace, { signal });
       if (!this.#mirrors.has(podFullName(pod))) this.#mirrors.set(podFullName(pod), made);
     } catch (err) {
-      if (signal.aborted) return;
+      // Another run's, which the informer has not brought yet.
+      if (signal.aborted || isKubeError(err, 'AlreadyExists')) return;
       log.error(err, 'Failed creating a mirror pod', { pod: `${namespace}/${name}` });
     }
   }
