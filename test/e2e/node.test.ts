@@ -187,7 +187,7 @@ test('a node of a real cluster', async (t) => {
 
   await t.test('an API server that is away at the start: static pods start at once, the node joins later', async () => {
     await node.agent.kill('SIGTERM');
-    await cluster.stopApiserver();
+    await cluster.stopApiserver('SIGKILL');
     await writeFile(join(node.agent.manifests, 't.json'), JSON.stringify(pod('t')));
     await node.agent.start();
     const running = async () => (await node.containerd.ctr(['tasks', 'ls', '-q'])).trim().split('\n').length;
