@@ -72,6 +72,8 @@ export interface KubeletPorts {
   };
   dirs: PodDirs & { sweep(isKnown: (uid: string) => boolean): Promise<void> };
   probes: ProbePort;
+  /** What keeps the disk from filling up, started last: log rotation, image GC. */
+  upkeep?: readonly Service[];
   backOffKey: BackOffKey;
   terminationMessage(status: ContainerStatus): Promise<string>;
   /** Why the node cannot take a pod beside `others`; undefined when it can. */
@@ -364,6 +366,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     reader,
     housekeeping,
     containerGc,
+    ...(ports.upkeep ?? []),
     ...(writer === undefined ? [] : [writer]),
   ];
   return {

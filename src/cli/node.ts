@@ -48,6 +48,7 @@ import type { NodeSettings } from '../sync/node-settings.ts';
 import { PodSpecs } from '../sync/specs.ts';
 
 import type { ClusterInput, ClusterLink } from './cluster.ts';
+import { nodeUpkeep } from './upkeep.ts';
 import { nodeVolumes } from './volumes.ts';
 
 export interface NodeInput {
@@ -163,6 +164,25 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     random: systemRandom,
     events,
   });
+  const images = new ImageManager({
+    images: runtime.images,
+    keyring: new PodKeyring(
+      async (pod) => (await objects?.pullSecrets(pod)) ?? { secrets: [], missing: [] },
+      new NodeKeyring({ files, clock, log, rootDir: flags.rootDir, workingDir: process.cwd(), homeDir: process.env['HOME'] ?? '' }),
+    ),
+    clock,
+    events,
+    metrics: imageMetrics(metrics),
+    limits: {
+      serial: config.serializeImagePulls,
+      maxParallel: config.maxParallelImagePulls,
+      qps: config.registryPullQPS,
+      burst: config.registryBurst,
+    },
+    verifyCredentials: config.gates.enabled('KubeletEnsureSecretPulledImages'),
+  });
+  const imageRemoved = (id: string) => images.forget(id);
+  const upkeep = nodeUpkeep({ config, runtime, podLogsDir, log, events, node, metrics, imageRemoved });
   const schedule = new Schedule(clock);
   const expandCommand = (command: readonly string[], env: readonly EnvVar[]) => expandStaticCommand(command, env) ?? [];
   const ports: KubeletPorts = {
@@ -175,29 +195,14 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     metrics,
     runtime: runtime.runtime,
     runtimeName: runtime.version.runtimeName,
-    images: new ImageManager({
-      images: runtime.images,
-      keyring: new PodKeyring(
-        async (pod) => (await objects?.pullSecrets(pod)) ?? { secrets: [], missing: [] },
-        new NodeKeyring({ files, clock, log, rootDir: flags.rootDir, workingDir: process.cwd(), homeDir: process.env['HOME'] ?? '' }),
-      ),
-      clock,
-      events,
-      metrics: imageMetrics(metrics),
-      limits: {
-        serial: config.serializeImagePulls,
-        maxParallel: config.maxParallelImagePulls,
-        qps: config.registryPullQPS,
-        burst: config.registryBurst,
-      },
-      verifyCredentials: config.gates.enabled('KubeletEnsureSecretPulledImages'),
-    }),
+    images,
     specs,
     hooks: new Hooks({ runtime: runtime.runtime, clock }),
     cgroups,
     volumes,
     dirs: new PodDirectories({ files, log, podsDir, mountsBelow: async (path) => (await nodeMounts.below(path)).map((m) => m.mountPoint) }),
     probes: { runner: new Probers({ runtime: runtime.runtime, schedule, expandCommand }), schedule, metrics: probeMetrics },
+    upkeep: [upkeep.logRotation, upkeep.imageGc],
     backOffKey: backoffKey,
     terminationMessage: (status) => terminationMessage(status, systemTailReader),
     admit: (pod, others) => generalPredicates(pod, others, admissionNode())[0],

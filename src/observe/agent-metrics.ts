@@ -22,6 +22,8 @@ export interface AgentMetrics extends KubeletMetrics {
   imagePulled(seconds: number, sizeBucket: string): void;
   /** kubelet_image_manager_ensure_image_requests_total; undefined is `unknown`. */
   ensured(policy: string, presentLocally: boolean | undefined, pullRequired: boolean | undefined): void;
+  /** kubelet_image_garbage_collected_total. */
+  imageCollected(reason: 'age' | 'space'): void;
   /** kubelet_pod_start_duration_seconds: from the first sight of a pod to its first sync. */
   podStarted(seconds: number): void;
   /** kubelet_pod_start_sli_duration_seconds (pulls and init left out) and kubelet_pod_start_total_duration_seconds. */
@@ -140,6 +142,8 @@ export function createAgentMetrics(metrics: Metrics, monotonicSeconds: () => num
       );
       counter.inc({ pull_policy: policy.toLowerCase(), present_locally: ratio(presentLocally), pull_required: ratio(pullRequired) });
     },
+    imageCollected: (reason) =>
+      metrics.counter('kubelet_image_garbage_collected_total', '[ALPHA] Images that were removed', ['reason']).inc({ reason }),
     podStarted: (s) =>
       metrics
         .histogram('kubelet_pod_start_duration_seconds', '[ALPHA] From the first sight of a pod to its start', [], podStartBuckets)
