@@ -263,7 +263,9 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       return metrics.timed(state.phase, () => worker.step(state, signal));
     },
     moved: ({ uid, phase }) => {
-      if (phase === 'finished' && !store.has(uid) && dispatcher.remove(uid)) forget(uid);
+      if (phase !== 'finished' || store.has(uid) || !dispatcher.remove(uid)) return;
+      forget(uid);
+      housekeeping.poke();
     },
   });
 

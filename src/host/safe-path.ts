@@ -195,3 +195,16 @@ async function open(path: string): Promise<fs.FileHandle | undefined> {
     throw err;
   }
 }
+
+/** At most `maxBytes` of a held regular file. Rejects for anything else: opening a pipe must not wait for its writer. */
+export async function readHeld(held: HeldPath, maxBytes: number): Promise<Buffer> {
+  const file = await fs.open(held.path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!(await file.stat()).isFile()) throw new SafePathError('not-found', 'not a regular file');
+    const buffer = Buffer.alloc(maxBytes);
+    const { bytesRead } = await file.read(buffer, 0, maxBytes, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

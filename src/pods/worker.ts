@@ -112,7 +112,8 @@ export class PodWorker {
     await deps.volumes.unmount(state.pod, signal);
     deps.objects?.unregister(state.uid);
     await deps.cgroups.destroyPod(state.pod);
-    if (isTakenAway(state)) await deps.cleanup(state.uid, state.pod);
+    // What is asked for again goes on where it was: its counts and logs stay.
+    if (isTakenAway(state) && state.restart === undefined) await deps.cleanup(state.uid, state.pod);
     if (!state.orphan) deps.publisher.terminated(state.pod);
     deps.timeline.note(state.uid, 'terminated');
     this.#memories.delete(state.uid);

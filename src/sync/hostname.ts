@@ -45,7 +45,7 @@ export function kernelHostname({ hostname, domain }: PodHostname, setHostnameAsF
   const fqdn = `${hostname}.${domain}`;
   if (fqdn.length > MaxFqdn) {
     throw new ConfigGenerationError(
-      `spec.setHostnameAsFQDN: the full name ${fqdn} has ${fqdn.length} characters, the kernel takes ${MaxFqdn}: use a shorter hostname or subdomain`,
+      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (${MaxFqdn} characters is the max, ${fqdn.length} characters requested): use a shorter spec.hostname or spec.subdomain`,
     );
   }
   return fqdn;

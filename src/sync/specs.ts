@@ -9,6 +9,7 @@ import type { EventRecorder } from '../observe/events.ts';
 import { containerConfig } from './container-config.ts';
 import type { ContainerSpecInput, SpecBuilder } from './context.ts';
 import { type DnsConfig, type DnsSettings, parseResolvConf, podDns, ResolvConfError } from './dns.ts';
+import { envFileValue } from './env-file.ts';
 import { containerEnvironment, type EnvObjects, type ResolvedEnv } from './environment.ts';
 import { SyncError } from './errors.ts';
 import { podEventObject } from './event-object.ts';
@@ -23,6 +24,8 @@ export interface VolumeMounts {
   mountsOf(pod: Pod, container: Container, env: readonly ResolvedEnv[]): Promise<Mount[]>;
   /** Groups that the pod's volumes bring. */
   groupsOf(pod: Pod): number[];
+  /** A file in one of the pod's volumes, at most `maxBytes`. */
+  readFile(pod: Pod, volume: string, path: string, maxBytes: number): Promise<Buffer>;
 }
 
 /** A RuntimeClass by its name. Rejects when there is none of that name. */
@@ -53,6 +56,8 @@ export interface PodSpecsDeps {
   events: EventRecorder;
 }
 
+/** Longest env file (fileKeyRef) that is read. */
+const ENV_FILE_LIMIT = 64 * 1024;
 const ETC_HOSTS = '/etc/hosts';
 /** Longest resolv.conf that is read. */
 const RESOLV_CONF_LIMIT = 10 * 1024 * 1024;
@@ -94,6 +99,7 @@ export class PodSpecs implements SpecBuilder {
         nodeName,
         allocatable: allocatable(),
         objects,
+        fileKey: async (volume, path, key) => envFileValue((await volumes.readFile(pod, volume, path, ENV_FILE_LIMIT)).toString(), key),
         ...(serviceEnv === undefined ? {} : { serviceEnv: await serviceEnv(pod) }),
       }),
       // Asked at every create: an image may have been replaced under its name (CVE-2019-11245).

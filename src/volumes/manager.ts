@@ -5,6 +5,7 @@ import type { Files } from '../host/files.ts';
 import type { Mounter, Mounts } from '../host/mounts.ts';
 import type { OwnedFiles } from '../host/owned-files.ts';
 import type { Random } from '../host/random.ts';
+import { openBeneath, readHeld } from '../host/safe-path.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { AtomicWriter } from './atomic-writer.ts';
@@ -15,7 +16,7 @@ import type { VolumePlugin } from './plugin.ts';
 import { pluginFor, volumePlugins } from './plugin-table.ts';
 import type { VolumeFields, VolumeObjects } from './ports.ts';
 import { podsWithVolumes, tearDownPod } from './tear-down.ts';
-import { isFinal } from './volume-error.ts';
+import { isFinal, VolumeError } from './volume-error.ts';
 
 /** Contract node.md §10, "wait for pod" and "retry of a failed op". */
 const MountTimeoutMs = 123_000;
@@ -130,6 +131,19 @@ export class VolumeManager {
   /** What the runtime is told of the container's volumes; binds its sub paths. Rejects with the reason for its status. */
   mountsOf(pod: Pod, container: Container, env: readonly EnvValue[]): Promise<Mount[]> {
     return containerMounts(this.#containerMounts, pod, container, env);
+  }
+
+  /** A file in a volume of the pod, opened without leaving the volume; at most `maxBytes`. Rejects when it is not there. */
+  async readFile(pod: Pod, name: string, path: string, maxBytes: number): Promise<Buffer> {
+    const volume = pod.spec.volumes?.find((v) => v.name === name);
+    if (volume === undefined) throw new VolumeError('not-found', `the pod has no volume ${JSON.stringify(name)}`);
+    const plugin = pluginFor(this.#plugins, volume);
+    const held = await openBeneath(volumeDir(this.#deps.podsDir, pod.metadata.uid, plugin.name, name), path);
+    try {
+      return await readHeld(held, maxBytes);
+    } finally {
+      await held.close();
+    }
   }
 
   /** No kind that is mounted here brings a group: persistent volumes do. */

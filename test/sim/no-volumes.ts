@@ -21,4 +21,8 @@ export class NoVolumes {
   groupsOf(): number[] {
     return [];
   }
+
+  async readFile(_pod: Pod, volume: string): Promise<Buffer> {
+    throw new Error(`the pod has no volume ${JSON.stringify(volume)}`);
+  }
 }
