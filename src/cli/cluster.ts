@@ -80,6 +80,8 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
   const watch = new NodeWatch({ api: clients.main, nodeName, clock, random, log });
   const events = new ApiEvents({ api: clients.events, nodeName, clock, random, log, also: input.also });
   const identity = nodeIdentity(input);
+  // The addresses of the object are another run's before that; of a cloud's node they are the cloud's.
+  let isReported = identity.cloudExternal;
   const objects = new ClusterObjects({
     api: clients.main,
     clock,
@@ -126,6 +128,9 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
           },
           runtimeSide,
         );
+        void node.reported.then(() => {
+          isReported = true;
+        });
         return { ...node, services: [events, ...node.services] };
       },
     };
@@ -148,7 +153,9 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
       };
     },
     hostIPs: (own) => {
-      const there = (watch.current()?.status?.addresses ?? []).filter((a) => a.type === 'InternalIP').map((a) => a.address);
+      const there = (isReported ? (watch.current()?.status?.addresses ?? []) : [])
+        .filter((a) => a.type === 'InternalIP')
+        .map((a) => a.address);
       return there.length === 0 ? own : there;
     },
     port,

@@ -53,6 +53,8 @@ export interface ClusterNodeDeps {
 export interface ClusterNodeServices {
   /** In start order. */
   services: Service[];
+  /** Resolves when the first status of this run stands in the object. */
+  reported: Promise<void>;
   /** Readiness is to be looked at now. */
   check(): void;
 }
@@ -125,7 +127,7 @@ export function clusterNodeServices(deps: ClusterNodeDeps, { runtimeState, relis
     known = true;
     wakePods();
   });
-  return { services: [watch, registration, status, lease], check: () => status.check() };
+  return { services: [watch, registration, status, lease], reported: status.ready(), check: () => status.check() };
 }
 
 /** Resolves when `looks` have, at the latest after a while: a node that was Ready before must not be called NotReady unseen. */
