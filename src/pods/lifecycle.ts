@@ -106,13 +106,18 @@ export type StepResult =
   /** Stay in this phase. `retryAfterMs` undefined: wait for the next update only. */
   | { kind: 'stay'; retryAfterMs: number | undefined }
   /** The pod ended by itself (sync), or the phase is complete (terminating, terminated). */
-  | { kind: 'advance' };
+  | { kind: 'advance'; status?: StatusOverride };
 
 export function applyStep(state: PodLifecycle, result: StepResult): PodLifecycle {
   if (result.kind === 'stay') return state;
   switch (state.phase) {
     case 'sync':
-      return { ...state, phase: 'terminating', causes: new Set([...state.causes, 'terminal']) };
+      return {
+        ...state,
+        phase: 'terminating',
+        causes: new Set([...state.causes, 'terminal']),
+        status: result.status ?? state.status,
+      };
     case 'terminating':
       return { ...state, phase: 'terminated' };
     default:

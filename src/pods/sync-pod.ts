@@ -11,6 +11,7 @@ import type { ObservedPod } from '../pleg/types.ts';
 import type { BackOffWait, Plan, PodAction } from '../sync/actions.ts';
 import type { LaneMemory, StageContext, SyncDeps } from '../sync/context.ts';
 import type { CrashLoop } from '../sync/crash-loop.ts';
+import { deadlineExceeded, deadlineRemainingMs } from '../sync/deadline.ts';
 import { isBackOff, SyncError } from '../sync/errors.ts';
 import { containerEventObject, podEventObject } from '../sync/event-object.ts';
 import { execute } from '../sync/execute.ts';
@@ -104,6 +105,11 @@ class PodSync {
     const pod = this.#pod;
     let [observed, status] = await this.#look();
     if (isTerminal(status)) return { kind: 'advance' };
+    const timeLeft = deadlineRemainingMs(pod, status?.startTime, deps.clock.now());
+    if (timeLeft !== undefined && timeLeft <= 0) {
+      deps.events.event(podEventObject(pod), 'Normal', deadlineExceeded.reason, deadlineExceeded.message);
+      return { kind: 'advance', status: deadlineExceeded };
+    }
     deps.objects?.register(pod);
 
     const noNetwork = pod.spec.hostNetwork === true ? undefined : deps.network.notReady();
@@ -138,7 +144,7 @@ class PodSync {
       if (failures.size === 0 && isTerminal(status)) return { kind: 'advance' };
     }
     if (!this.#prepared && isStarted(observed)) await deps.volumes.refresh(pod, this.#signal);
-    return this.#outcome(failures, waits);
+    return this.#outcome(failures, waits, timeLeft);
   }
 
   /**
@@ -278,10 +284,11 @@ class PodSync {
     }
   }
 
-  #outcome(failures: ReadonlyMap<string, SyncError>, waits: readonly BackOffWait[]): StepResult {
+  #outcome(failures: ReadonlyMap<string, SyncError>, waits: readonly BackOffWait[], timeLeft: number | undefined): StepResult {
     const { random, sync, runtimeState } = this.#deps;
     const resync = jitter(random, this.#deps.syncFrequencyMs, 0.5);
     const delays = waits.map((w) => w.remainingMs);
+    if (timeLeft !== undefined) delays.push(timeLeft);
     for (const failure of failures.values()) {
       const { namespace, name } = this.#pod.metadata;
       if (isCriError(failure.cause, 'Unavailable')) runtimeState.suspect();

@@ -33,6 +33,9 @@ describe('kernelHostname', () => {
     assert.equal(kernelHostname({ hostname: 'h', domain: 'd.e' }, true), 'h.d.e');
     assert.equal(kernelHostname({ hostname: 'h', domain: 'd.e' }, undefined), 'h');
     assert.equal(kernelHostname({ hostname: 'h', domain: '' }, true), 'h');
-    assert.throws(() => kernelHostname({ hostname: 'h'.repeat(60), domain: 'd.svc' }, true), /is too long \(64 characters is the max, 66 characters requested\)/);
+    assert.throws(
+      () => kernelHostname({ hostname: 'h'.repeat(60), domain: 'd.svc' }, true),
+      /is too long \(64 characters is the max, 66 characters requested\)/,
+    );
   });
 });
