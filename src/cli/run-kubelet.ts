@@ -12,7 +12,7 @@ import type { Logger } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { observeProcess } from '../observe/process-metrics.ts';
 import type { Service } from '../observe/service.ts';
-import { createProbeMetrics } from '../probes/metrics.ts';
+import { ProbeCounts } from '../probes/metrics.ts';
 import { type HealthCheck, healthzHandler } from '../server/healthz.ts';
 import { type Handler, HttpService } from '../server/http.ts';
 import { readOnlyHandler } from '../server/readonly.ts';
@@ -43,13 +43,12 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   const seconds = () => clock.monotonic() / 1000;
   const metrics: AgentMetrics = createAgentMetrics(registry, seconds, () => clock.now() / 1000);
   if (flags.kubeconfig === '') log.info('Standalone mode, no API client');
-  const probeRegistry = createMetrics();
-  const probeMetrics = createProbeMetrics(probeRegistry);
+  const probeMetrics = new ProbeCounts();
   const node = await realNode({ flags, config: resolved, log, metrics, probeMetrics, signal });
   metrics.node(node.nodeName);
   observeProcess(registry, countOpenFiles);
   registry.collect(() => metrics.pods(podCounts(node.kubelet)));
-  const readOnly = await readOnlyEndpoints(node, flags.rootDir, registry, probeRegistry, log);
+  const readOnly = await readOnlyEndpoints(node, flags.rootDir, registry, probeMetrics, log);
   const servers = listeners(resolved, counted(readOnly, new RequestMetrics(registry, seconds, 'readonly')), log);
   if (resolved.enableServer) {
     const setVerbosity = (level: number) => log.setVerbosity(level);
@@ -79,7 +78,7 @@ async function readOnlyEndpoints(
   node: RealNode,
   rootDir: string,
   registry: Metrics,
-  probeRegistry: Metrics,
+  probeMetrics: ProbeCounts,
   log: Logger,
 ): Promise<Handler> {
   const bootMs = await bootTimeMs();
@@ -110,7 +109,7 @@ async function readOnlyEndpoints(
     healthz: healthz([ping, syncloop], log),
     pods,
     metrics: () => registry.text(),
-    probeMetrics: () => probeRegistry.text(),
+    probeMetrics: async () => probeMetrics.text(),
     resourceMetrics: () => resourceMetrics({ pods, stats, nodeUsage, clock }),
     summary: (onlyCpuAndMemory) => summary.read(onlyCpuAndMemory),
   });

@@ -51,8 +51,8 @@ export class ProbeWorker {
   #due: Due | undefined;
   /** `schedule.now()` of the next tick. */
   #tickAt = 0;
-  /** Waits for its first turn, which the agent's start may delay. */
-  #isBeginning = true;
+  /** Why the next turn comes: the first one, which the agent's start may delay, a tick, or a poke beside the ticks. */
+  #next: 'first' | 'tick' | 'poke' = 'first';
   #isProbing = false;
   #isPoked = false;
   #isOver = false;
@@ -73,7 +73,7 @@ export class ProbeWorker {
     const { clock, random, startedAt } = this.#deps;
     // The probes of all pods of an agent that has just started would come at once.
     const isEarly = clock.monotonic() - startedAt < this.#periodMs;
-    this.#wait(isEarly ? random.float() * this.#periodMs : 0);
+    this.#wait(isEarly ? random.float() * this.#periodMs : 0, 'first');
   }
 
   /** Ends it for good; a probe under way is given up. */
@@ -89,30 +89,30 @@ export class ProbeWorker {
 
   /** One more probe, at once; the ticks follow it. */
   poke(): void {
-    if (this.#isOver || this.#isBeginning) return;
+    if (this.#isOver || this.#next === 'first') return;
     if (this.#isProbing) {
       this.#isPoked = true;
       return;
     }
     this.#tickAt = this.#deps.schedule.now() + this.#periodMs;
-    this.#wait(0);
+    this.#wait(0, 'poke');
   }
 
   get #periodMs(): number {
     return (this.#spec.periodSeconds ?? 10) * 1000;
   }
 
-  #wait(ms: number): void {
+  #wait(ms: number, next: 'first' | 'tick' | 'poke'): void {
     this.#due?.cancel();
+    this.#next = next;
     this.#due = this.#deps.schedule.after(ms, () => void this.#turn());
   }
 
   async #turn(): Promise<void> {
     const { schedule, log } = this.#deps;
-    if (this.#isBeginning) {
-      this.#isBeginning = false;
-      this.#tickAt = schedule.now() + this.#periodMs;
-    } else if (this.#tickAt <= schedule.now()) this.#tickAt += this.#periodMs;
+    if (this.#next === 'first') this.#tickAt = schedule.now() + this.#periodMs;
+    else if (this.#next === 'tick') this.#tickAt += this.#periodMs;
+    this.#next = 'tick';
     try {
       const target = this.#look();
       if (target !== undefined) {
@@ -131,12 +131,12 @@ export class ProbeWorker {
     if (this.#isPoked) {
       this.#isPoked = false;
       this.#tickAt = now + this.#periodMs;
-      this.#wait(0);
-    } else if (this.#tickAt > now) this.#wait(this.#tickAt - now);
+      this.#wait(0, 'poke');
+    } else if (this.#tickAt > now) this.#wait(this.#tickAt - now, 'tick');
     else {
       // The probe took longer than the period: one missed tick is made good at once, more are not.
       this.#tickAt += Math.floor((now - this.#tickAt) / this.#periodMs) * this.#periodMs;
-      this.#wait(0);
+      this.#wait(0, 'tick');
     }
   }
 
