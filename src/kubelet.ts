@@ -13,8 +13,7 @@ import type { ContainerStatus } from './cri/types.ts';
 import type { Clock } from './host/clock.ts';
 import type { Files } from './host/files.ts';
 import type { Random } from './host/random.ts';
-import type { KubeApi } from './kube/api.ts';
-import type { ClusterNodeServices, ObservedRuntime } from './node/cluster-node.ts';
+import type { ClusterPort } from './node/cluster-port.ts';
 import { nodeReference } from './node/node-reference.ts';
 import { RuntimeState } from './node/runtime-state.ts';
 import type { EventRecorder } from './observe/events.ts';
@@ -29,8 +28,8 @@ import { PodCleanup } from './pods/cleanup.ts';
 import { Dispatcher } from './pods/dispatcher.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
 import { Intake, type Rejection } from './pods/intake.ts';
-import { isMirrorOf, type MirrorPods } from './pods/mirrors.ts';
-import type { PodCgroupsPort, PodDirs, PodObjects, PodObserver, PodVolumes } from './pods/ports.ts';
+import { isMirrorOf } from './pods/mirrors.ts';
+import type { PodCgroupsPort, PodDirs, PodObserver, PodVolumes } from './pods/ports.ts';
 import { Publisher } from './pods/publisher.ts';
 import { StartSlots } from './pods/start-slots.ts';
 import { PodStore } from './pods/store.ts';
@@ -84,18 +83,6 @@ export interface KubeletPorts {
 
 /** How probes are tried and counted. */
 export type ProbePort = Pick<ProbesDeps, 'runner' | 'schedule' | 'metrics'>;
-
-/** What a node of a cluster has beside a standalone one. */
-export interface ClusterPort {
-  api: KubeApi;
-  mirrors: MirrorPods;
-  /** The services that make the machine a node: its object, status, lease and events. */
-  node?(observed: ObservedRuntime): ClusterNodeServices;
-  /** UID of the Node's object, empty while it is not known. */
-  nodeUid?(): string;
-  /** What pods refer to. */
-  objects?: PodObjects & Service;
-}
 
 export interface KubeletOptions {
   nodeName: string;
