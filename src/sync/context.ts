@@ -37,6 +37,8 @@ export interface ContainerSpecInput {
   restartCount: number;
   imageRef: string;
   podIps: string[];
+  /** The container whose processes an ephemeral container is to see. */
+  targetId?: string | undefined;
   signal: AbortSignal;
 }
 

@@ -87,7 +87,7 @@ export class PodSpecs implements SpecBuilder {
     return { config, runtimeHandler };
   }
 
-  async container({ pod, container, restartCount, imageRef, podIps, signal }: ContainerSpecInput): Promise<ContainerConfig> {
+  async container({ pod, container, restartCount, imageRef, podIps, targetId, signal }: ContainerSpecInput): Promise<ContainerConfig> {
     const { node, nodeName, allocatable, images, volumes, objects, serviceEnv } = this.#deps;
     const addresses = pod.spec.hostNetwork === true ? [...this.#deps.hostIPs()] : podIps;
     const [env, image] = await Promise.all([
@@ -113,6 +113,7 @@ export class PodSpecs implements SpecBuilder {
       restartCount,
       imageRef,
       user: imageUser(image),
+      targetId,
       env,
       mounts: [...mounts, ...own.filter((m) => m !== undefined)],
       node,

@@ -58,10 +58,20 @@ export function findContainer(pod: Pod, name: string): Container | undefined {
 
 async function prepare(deps: SyncDeps, ctx: StageContext, container: Container, imageRef: string): Promise<ContainerConfig> {
   const { pod, observed, signal } = ctx;
+  const targetId = targetOf(ctx, container.name);
   const logDir = deps.specs.containerLogDir(pod, container.name);
   const restartCount = await nextRestartCount(deps.files, logDir, statusesOf(observed, container.name)[0]);
   await deps.files.mkdir(logDir, 0o755);
-  return deps.specs.container({ pod, container, restartCount, imageRef, podIps: observed.ips, signal });
+  return deps.specs.container({ pod, container, restartCount, imageRef, podIps: observed.ips, targetId, signal });
+}
+
+/** The instance whose processes an ephemeral container asked to see. Throws SyncError when there is none. */
+function targetOf({ pod, observed }: StageContext, name: string): string | undefined {
+  const targetContainerName = pod.spec.ephemeralContainers?.find((c) => c.name === name)?.targetContainerName;
+  if (targetContainerName === undefined || targetContainerName === '') return undefined;
+  const target = statusesOf(observed, targetContainerName)[0];
+  if (target !== undefined) return target.id;
+  throw new SyncError('CreateContainerConfigError', `unable to find target container ${targetContainerName}`, { container: name });
 }
 
 /** `/var/log/containers/{pod}_{ns}_{container}-{id}.log`; a failure costs only the link. */
