@@ -43,6 +43,8 @@ export class Housekeeping implements Service {
   #round = 0;
   /** Unknown pods of which only dead members were left at the last sweep. */
   #dead: ReadonlySet<PodUid> = new Set();
+  /** The list of the runtime that was last looked through for unknown pods. */
+  #judged: ReadonlyMap<PodUid, PodRecord> | undefined;
 
   constructor(deps: HousekeepingDeps) {
     this.#deps = deps;
@@ -88,14 +90,7 @@ export class Housekeeping implements Service {
       const uid = podUid(pod.metadata.uid);
       if (dispatcher.state(uid) === undefined) begin(pod);
     }
-    const dead = new Set<PodUid>();
-    for (const record of records().values()) {
-      if (store.has(record.uid) || dispatcher.state(record.uid) !== undefined) continue;
-      // The list may be older than the clean-up of a pod that just ended: remains count from their second sight on.
-      if (hasLiveMember(record) || this.#dead.has(record.uid)) this.#stopOrphan(record);
-      else dead.add(record.uid);
-    }
-    this.#dead = dead;
+    this.#judgeUnknown(records());
     await sweepMirrors?.(signal);
     if (this.#round++ % DISK_EVERY !== 0) return;
     collect();
@@ -103,6 +98,21 @@ export class Housekeeping implements Service {
     await sweepDisk(isKnown, signal).catch((err: unknown) => {
       if (!signal.aborted) log.error(err, 'Failed cleaning pods');
     });
+  }
+
+  /** Stops pods that only the runtime knows. Once a list: it may be older than the clean-up of a pod that just ended. */
+  #judgeUnknown(listed: ReadonlyMap<PodUid, PodRecord>): void {
+    const { store, dispatcher } = this.#deps;
+    if (listed === this.#judged) return;
+    this.#judged = listed;
+    const dead = new Set<PodUid>();
+    for (const record of listed.values()) {
+      if (store.has(record.uid) || dispatcher.state(record.uid) !== undefined) continue;
+      // The list may be older than the clean-up of a pod that just ended: remains count from their second sight on.
+      if (hasLiveMember(record) || this.#dead.has(record.uid)) this.#stopOrphan(record);
+      else dead.add(record.uid);
+    }
+    this.#dead = dead;
   }
 
   #stopOrphan(record: PodRecord): void {
