@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { ContainerStatus } from '../../src/api/types.ts';
+import { type Agent, startAgent } from '../support/agent.ts';
+import { BUSYBOX_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+import { putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
+
+const FOREVER = ['sleep', '100000'];
+const one = (name: string, script: string, over: object = {}) => ({
+  name,
+  image: BUSYBOX_IMAGE,
+  imagePullPolicy: 'IfNotPresent',
+  command: ['sh', '-c', script],
+  ...over,
+});
+/** Stays, and ends at once when it is told to. */
+const stay = 'trap "exit 0" TERM; while true; do sleep 0.1; done';
+const sidecar = (name: string, script = stay, over: object = {}) => one(name, script, { restartPolicy: 'Always', ...over });
+
+describe('init containers and sidecars on a real containerd', () => {
+  let containerd: PrivateContainerd;
+  let agent: Agent;
+
+  before(async () => {
+    containerd = await startContainerd();
+    agent = await startAgent({ containerd });
+    await agent.waitHealthy();
+  });
+  after(async () => {
+    await agent.kill('SIGTERM');
+    await containerd.stop();
+  });
+
+  const put = (name: string, spec: object, command = FOREVER) => putManifest(agent, `${name}.yaml`, testPod(name, command, { spec }));
+  const pod = async (name: string) => (await shownPods(agent)).get(name);
+  const init = async (name: string, container: string): Promise<ContainerStatus | undefined> =>
+    (await pod(name))?.status?.initContainerStatuses?.find((s) => s.name === container);
+  const at = (time: string | null | undefined) => Date.parse(time ?? '');
+  /** All that a container has written, whatever run it was. */
+  const written = async (name: string, container: string): Promise<string> => {
+    const folder = (await readdir(agent.podLogsDir)).find((n) => n.includes(`_${name}-`));
+    const dir = join(agent.podLogsDir, folder ?? '', container);
+    const files = await readdir(dir).catch(() => []);
+    return (await Promise.all(files.map((f) => readFile(join(dir, f), 'utf8')))).join('');
+  };
+  const gone = (name: string) => until(agent, `${name} gone`, async () => (await pod(name)) === undefined);
+
+  it('init containers run one after another, then the others; the status shows each', async () => {
+    const volumes = [{ name: 'v', emptyDir: {} }];
+    const volumeMounts = [{ name: 'v', mountPath: '/v' }];
+    const step = (name: string) => one(name, `cat /v/steps 2>/dev/null; echo ${name} >> /v/steps; sleep 0.5`, { volumeMounts });
+    await put('order', {
+      volumes,
+      initContainers: [step('a'), step('b')],
+      containers: [one('c', 'cat /v/steps; sleep 100000', { volumeMounts })],
+    });
+    const waiting = await until(agent, 'a running', async () => {
+      const p = await pod('order');
+      return p?.status?.initContainerStatuses?.[0]?.state?.running === undefined ? undefined : p;
+    });
+    assert.equal(waiting.status?.phase, 'Pending');
+    assert.equal(waiting.status?.containerStatuses?.[0]?.state?.waiting?.reason, 'PodInitializing');
+    const initialized = waiting.status?.conditions?.find((c) => c.type === 'Initialized');
+    assert.deepEqual([initialized?.status, initialized?.reason], ['False', 'ContainersNotInitialized']);
+    await untilReady(agent, 'order');
+    assert.match(await written('order', 'c'), /F a\n.* F b\n/);
+    const [a, b] = [await init('order', 'a'), await init('order', 'b')];
+    assert.deepEqual([a?.ready, b?.ready, a?.state?.terminated?.reason], [true, true, 'Completed']);
+    assert.ok(at(a?.state?.terminated?.finishedAt) <= at(b?.state?.terminated?.startedAt));
+    await removeManifest(agent, 'order.yaml');
+  });
+
+  it('one that fails is tried again under Always; under Never it ends the pod, and nothing behind it starts', async () => {
+    const fails = [one('bad', 'echo tried; exit 3'), one('later', 'echo no')];
+    await put('retry', { initContainers: fails });
+    await put('never', { initContainers: fails, restartPolicy: 'Never' });
+    const bad = await until(agent, 'retried', async () => {
+      const s = await init('retry', 'bad');
+      return s !== undefined && s.restartCount >= 1 && s.state?.waiting !== undefined ? s : undefined;
+    });
+    assert.deepEqual([bad.state?.waiting?.reason, bad.lastState?.terminated?.exitCode], ['CrashLoopBackOff', 3]);
+    await until(agent, 'failed', async () => (await pod('never'))?.status?.phase === 'Failed');
+    assert.equal((await init('never', 'bad'))?.restartCount, 0);
+    for (const name of ['retry', 'never']) {
+      assert.equal(await written(name, 'later'), '', name);
+      assert.equal((await pod(name))?.status?.containerStatuses?.[0]?.state?.running, undefined, name);
+      await removeManifest(agent, `${name}.yaml`);
+    }
+  });
+
+  it('one that never ends, then the pod is deleted: gone within its grace', async () => {
+    await put('stuck', { initContainers: [one('stuck', 'sleep 100000')] });
+    await until(agent, 'running', async () => (await init('stuck', 'stuck'))?.state?.running !== undefined);
+    await removeManifest(agent, 'stuck.yaml');
+    const began = performance.now();
+    await gone('stuck');
+    await until(agent, 'cleaned up', async () => (await written('stuck', 'stuck')) === '');
+    assert.ok(performance.now() - began < 15_000);
+  });
+
+  it('a sidecar starts before those behind it, once its startup probe has passed, and goes on beside them', async () => {
+    const startupProbe = { exec: { command: ['test', '-e', '/tmp/up'] }, periodSeconds: 1, failureThreshold: 30 };
+    const slow = sidecar('side', `sleep 2; touch /tmp/up; ${stay}`, { startupProbe });
+    await put('beside', { initContainers: [slow, one('next', 'echo next')] });
+    await until(agent, 'the sidecar runs', async () => (await init('beside', 'side'))?.state?.running !== undefined);
+    const early = await init('beside', 'next');
+    assert.deepEqual([(await init('beside', 'side'))?.started, early?.state?.waiting?.reason], [false, 'PodInitializing']);
+    await untilReady(agent, 'beside');
+    const [side, next] = [await init('beside', 'side'), await init('beside', 'next')];
+    assert.deepEqual([side?.started, side?.ready, next?.state?.terminated?.exitCode], [true, true, 0]);
+    assert.ok(at(next?.state?.terminated?.startedAt) - at(side?.state?.running?.startedAt) >= 1_000, 'not before the probe');
+    await removeManifest(agent, 'beside.yaml');
+  });
+
+  it('a sidecar that ends is started again, while the others run', async () => {
+    await put('again', { initContainers: [sidecar('side', 'sleep 1; exit 1')], restartPolicy: 'Never' });
+    const side = await until(agent, 'restarted', async () => {
+      const s = await init('again', 'side');
+      return s !== undefined && s.restartCount >= 1 ? s : undefined;
+    });
+    assert.equal(side.lastState?.terminated?.exitCode, 1);
+    const c = (await pod('again'))?.status?.containerStatuses?.[0];
+    assert.deepEqual([c?.restartCount, c?.state?.running === undefined], [0, false]);
+    await removeManifest(agent, 'again.yaml');
+  });
+
+  it('sidecars outlive the others, and end in reverse order; one that crashes meanwhile holds nobody up', async () => {
+    const volumes = [{ name: 'v', hostPath: { path: agent.dir } }];
+    const volumeMounts = [{ name: 'v', mountPath: '/v' }];
+    const note = (name: string, before = '') => `trap "${before}echo ${name} >> /v/order; exit 0" TERM; while true; do sleep 0.05; done`;
+    await put('reverse', {
+      terminationGracePeriodSeconds: 20,
+      volumes,
+      initContainers: [sidecar('first', note('first'), { volumeMounts }), sidecar('second', note('second'), { volumeMounts })],
+      containers: [
+        one('c', note('main', 'sleep 1; '), { volumeMounts }),
+        one('crash', 'trap "exit 7" TERM; while true; do sleep 0.05; done'),
+      ],
+    });
+    await untilReady(agent, 'reverse');
+    await removeManifest(agent, 'reverse.yaml');
+    await gone('reverse');
+    const order = await until(agent, 'all ended', async () => {
+      const text = await readFile(join(agent.dir, 'order'), 'utf8').catch(() => '');
+      return text.includes('first') ? text : undefined;
+    });
+    assert.deepEqual(order.trim().split('\n'), ['main', 'second', 'first']);
+  });
+
+  it('when the others have ended for good the sidecars end too, and the pod has succeeded', async () => {
+    await put('done', { initContainers: [sidecar('side')], restartPolicy: 'Never' }, ['sh', '-c', 'sleep 1']);
+    await until(agent, 'succeeded', async () => (await pod('done'))?.status?.phase === 'Succeeded');
+    const side = await until(agent, 'the sidecar ended', async () => {
+      const s = await init('done', 'side');
+      return s?.state?.terminated === undefined ? undefined : s;
+    });
+    assert.equal(side.restartCount, 0);
+    await removeManifest(agent, 'done.yaml');
+  });
+});
