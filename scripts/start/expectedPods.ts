@@ -12,7 +12,10 @@ export interface ExpectedPod {
 export async function expectedPods(folder: string): Promise<ExpectedPod[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const files = entries.filter((e) => e.isFile() && !e.name.startsWith('.')).map((e) => e.name);
-  return Promise.all(files.sort().map(async (file) => ({ file, name: podName(await readFile(join(folder, file), 'utf8')) })));
+  // Editors make and remove files in between.
+  return Promise.all(
+    files.sort().map(async (file) => ({ file, name: podName(await readFile(join(folder, file), 'utf8').catch(() => '')) })),
+  );
 }
 
 function podName(text: string): string | undefined {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { describeRow, formatAge, podRows, renderTable } from './podTable.ts';
+import { describeRow, formatAge, manifestError, podRows, renderTable } from './podTable.ts';
 
 const list = {
   items: [
@@ -64,4 +64,10 @@ test('a list without items and ages of every size', () => {
   assert.deepEqual(podRows({ items: null }, 0), []);
   assert.deepEqual([0, 119_999, 120_000, 7_200_000, 172_800_000].map(formatAge), ['0s', '119s', '2m', '2h', '2d']);
   assert.equal(formatAge(undefined), '');
+});
+
+test('a refused manifest is told as the agent logged it, by its name', () => {
+  const line = String.raw`E1130 13:07:41.2 15569 a.mjs:61] "Could not process manifest file" err="/x y/m/dep.yaml:1:13: apiVersion: want v1, not \"apps/v1\"" path="/x y/m/dep.yaml"`;
+  assert.equal(manifestError(line, '/x y/m'), 'dep.yaml:1:13: apiVersion: want v1, not "apps/v1"');
+  assert.equal(manifestError('W1130 something else', '/m'), 'W1130 something else');
 });

@@ -125,3 +125,15 @@ export function describeRow(row: PodRow): string {
     .filter(Boolean)
     .join('  ');
 }
+
+/** What a line of the agent's log says of a manifest below `folder`: its `err`, with the file's name in place of its path. */
+export function manifestError(line: string, folder: string): string {
+  const quoted = / err=("(?:[^"\\]|\\.)*")/.exec(line)?.[1];
+  if (quoted === undefined) return line;
+  try {
+    const text = String(JSON.parse(quoted));
+    return text.startsWith(`${folder}/`) ? text.slice(folder.length + 1) : text;
+  } catch {
+    return quoted;
+  }
+}

@@ -9,14 +9,21 @@ export interface Progress {
 /** On a terminal the line of a step counts its seconds; elsewhere a line is written every five of them. */
 export function progress(output: NodeJS.WriteStream): Progress {
   const terminal = output.isTTY;
+  /** The unfinished line of the step under way, empty when there is none. */
+  let open = '';
   return {
-    line: (text) => void output.write(`${text}\n`),
+    line: (text) => void output.write(open === '' ? `${text}\n` : `\r\x1b[K${text}\n${open}`),
     async step(title, work) {
       const began = performance.now();
       const seconds = (digits: number) => ((performance.now() - began) / 1000).toFixed(digits);
-      output.write(terminal ? `• ${title} …` : `• ${title}\n`);
+      const show = (text: string) => {
+        open = text;
+        output.write(`\r${text}`);
+      };
+      if (terminal) show(`• ${title} …`);
+      else output.write(`• ${title}\n`);
       const timer = setInterval(
-        () => output.write(terminal ? `\r• ${title} … ${seconds(0)} s` : `  … ${title}: ${seconds(0)} s\n`),
+        () => (terminal ? show(`• ${title} … ${seconds(0)} s`) : output.write(`  … ${title}: ${seconds(0)} s\n`)),
         terminal ? 1_000 : 5_000,
       );
       let mark = '✗';
@@ -26,6 +33,7 @@ export function progress(output: NodeJS.WriteStream): Progress {
         return result;
       } finally {
         clearInterval(timer);
+        open = '';
         if (terminal) output.write(`\r\x1b[K${mark} ${title}, ${seconds(1)} s\n`);
         else if (mark === '✗' || performance.now() - began > 1_000) output.write(`${mark} ${title}, ${seconds(1)} s\n`);
       }

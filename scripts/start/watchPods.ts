@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent } from '../node/startAgent.ts';
 import { type ExpectedPod, expectedPods } from './expectedPods.ts';
-import { describeRow, type PodRow, podRows, renderTable } from './podTable.ts';
+import { describeRow, manifestError, type PodRow, podRows, renderTable } from './podTable.ts';
 
 export interface WatchOptions {
   agent: Agent;
@@ -35,8 +35,10 @@ export async function watchPods(o: WatchOptions): Promise<WatchResult> {
     const elapsed = (performance.now() - o.agent.startedAt) / 1000;
     const faults = await findFaults(expected, rows, o.agent);
     if (table) {
-      const lines = renderTable(rows, o.output.columns);
-      o.output.write(`${drawn > 0 ? `\x1b[${drawn}A` : ''}${lines.map((l) => `\x1b[K${l}\n`).join('')}\x1b[J`);
+      const refused = (await refusals(expected, rows, o.agent)).map((text) => `✗ ${text}`.slice(0, o.output.columns));
+      const lines = [...renderTable(rows, o.output.columns), ...refused];
+      // The ^C that the terminal shows moves the cursor.
+      o.output.write(`${drawn > 0 ? `\r\x1b[${drawn}A` : ''}${lines.map((l) => `\x1b[K${l}\n`).join('')}\x1b[J`);
       drawn = lines.length;
     } else {
       for (const row of rows) {
@@ -60,14 +62,30 @@ export async function watchPods(o: WatchOptions): Promise<WatchResult> {
 
 /** Expected pods that are not ready, each with the reason as far as the agent tells it. */
 async function findFaults(expected: readonly ExpectedPod[], rows: readonly PodRow[], agent: Agent): Promise<string[]> {
-  const node = hostname().trim().toLowerCase();
   const faults: string[] = [];
-  for (const { file, name } of expected) {
-    const row = rows.find((r) => r.name === `${name}-${node}`);
+  for (const pod of expected) {
+    const { file, name } = pod;
+    const row = rowOf(pod, rows);
     if (row?.ready || (row?.phase === 'Succeeded' && name !== undefined)) continue;
     faults.push(row === undefined ? `${file}: ${(await refusal(agent, file)) ?? 'no such pod yet'}` : describeRow(row));
   }
   return faults;
+}
+
+function rowOf({ name }: ExpectedPod, rows: readonly PodRow[]): PodRow | undefined {
+  const node = hostname().trim().toLowerCase();
+  return rows.find((r) => r.name === `${name}-${node}`);
+}
+
+/** Why the agent did not take manifests that no pod stands for, one line each: file:line:column, field and rule. */
+async function refusals(expected: readonly ExpectedPod[], rows: readonly PodRow[], agent: Agent): Promise<string[]> {
+  const found: string[] = [];
+  for (const pod of expected) {
+    if (rowOf(pod, rows) !== undefined) continue;
+    const text = await refusal(agent, pod.file);
+    if (text !== undefined) found.push(manifestError(text, agent.manifests));
+  }
+  return found;
 }
 
 /** The end of the log: the file itself goes with the run. */
