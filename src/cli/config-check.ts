@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type ConfigFault, type ConfigWarning, formatFault, formatWarning } from '../config/errors.ts';
+import { type ConfigFault, type ConfigWarning, formatFault, formatWarning, inOrder } from '../config/errors.ts';
 import { ConfigBuilder } from '../config/load.ts';
 import { systemConfigIo } from './config-io.ts';
 
@@ -34,8 +34,6 @@ async function checkFile(file: string, options: CheckOptions): Promise<Result> {
   return { faults: [...builder.faults, ...faults], warnings: builder.warnings.filter((w) => w.field === undefined) };
 }
 
-const byPlace = (a: ConfigFault, b: ConfigFault): number => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
-
 /** Prints all errors of all files, each with its place. Returns 0, or 1 when there is an error. */
 export async function configCheck(files: readonly string[], options: CheckOptions): Promise<number> {
   let errors = 0;
@@ -45,7 +43,7 @@ export async function configCheck(files: readonly string[], options: CheckOption
     seen.add(resolve(file));
     const { faults, warnings } = await checkFile(file, options);
     for (const warning of warnings) console.error(`warning: ${formatWarning(warning)}`);
-    for (const fault of faults.toSorted(byPlace)) console.error(formatFault(fault));
+    for (const fault of inOrder(faults)) console.error(formatFault(fault));
     if (faults.length === 0) console.log(`${file}: ok`);
     errors += faults.length;
   }

@@ -61,6 +61,14 @@ export function formatFault(fault: ConfigFault): string {
   return place.join(': ');
 }
 
+/** The faults file by file (as first met; what has no file comes first), each file's from top to bottom. */
+export function inOrder(faults: readonly ConfigFault[]): ConfigFault[] {
+  const files = [undefined, ...new Set(faults.map((f) => f.file).filter((file) => file !== undefined))];
+  return files.flatMap((file) =>
+    faults.filter((f) => f.file === file).sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)),
+  );
+}
+
 /** One refused thing in a configuration or on the command line. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';

@@ -142,9 +142,9 @@ test('relative paths count from the main file, not from drop-ins and flags', asy
 test('errors name file, line, column, field, value and rule, all at once', async () => {
   const text = 'maxPods: many\nport: 70000\nregisterWithTaints:\n- key: a\n  effect: Never\nlogging: {format: xml}\n';
   assert.deepEqual(await faultsOf(withConfig(text, '--healthz-port=-1')), [
+    '--healthz-port: healthzPort: -1: must be between 1 and 65535 (0 switches it off)',
     'kubelet.yaml:5:10: maxPods: "many": must be a whole number of 32 bits, not text',
     'kubelet.yaml:6:7: port: 70000: must be between 1 and 65535',
-    '--healthz-port: healthzPort: -1: must be between 1 and 65535 (0 switches it off)',
     'kubelet.yaml:9:11: registerWithTaints[0].effect: "Never": must be one of "", NoSchedule, PreferNoSchedule, NoExecute',
     'kubelet.yaml:10:19: logging.format: "xml": must be one of text, json',
   ]);
@@ -202,4 +202,23 @@ test('values that no other host may see are not in messages', async () => {
   assert.doesNotMatch(fault, /abc/);
   const [flag = ''] = await faultsOf(load({}, '--manifest-url-header=Bearer abc'));
   assert.doesNotMatch(flag, /abc/);
+});
+
+test('faults come file by file from top to bottom, those of flags first', async () => {
+  const file = (fault: string) => fault.replace(/^(--[a-z-]+|[^:]*:\d+:\d+): .*$/s, '$1');
+  const faults = await faultsOf(withConfig('port: 70000\nhairpinMode: loop\nmaxPods: -1\n', '--config-dir=/nope', '--max-pods=x'));
+  const lines = faults.map(file);
+  assert.equal(lines[0], '--max-pods');
+  const places = lines.filter((l) => l.startsWith('kubelet.yaml:')).map((l) => Number(l.split(':')[1]));
+  assert.ok(places.length > 2);
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  );
+});
+
+test('a gate that only AllAlpha sets is told at its place', async () => {
+  const faults = await faultsOf(withConfig('', '--feature-gates=AllAlpha=true'));
+  assert.ok(faults.length > 0);
+  for (const fault of faults) assert.match(fault, /^--feature-gates: featureGates\[/);
 });

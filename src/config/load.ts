@@ -1,7 +1,8 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { joinPath } from '../api/path.ts';
 import { applyDefaults, applyLegacyDefaults, injectEvictionHard, toJsonForm } from './defaults.ts';
-import { ConfigErrors, type ConfigFault, type ConfigWarning } from './errors.ts';
+import { ConfigErrors, type ConfigFault, type ConfigWarning, inOrder } from './errors.ts';
+import { gateSpecs } from './feature-gate-table.ts';
 import { defaultGates, evaluateGates, type FeatureGates } from './feature-gates.ts';
 import { fields } from './fields.ts';
 import { checkFlags } from './flag-checks.ts';
@@ -142,7 +143,8 @@ export class ConfigBuilder {
   finish(host: HostFacts): { config: KubeletConfiguration; resolved: ResolvedConfig } {
     const { faults, fading } = evaluateGates(gatesOf(this.config['featureGates']));
     for (const { gate, ...fault } of faults) {
-      this.faults.push(this.origins.locate({ field: `featureGates[${gate}]`, ...fault }, 'gate'));
+      const because = `featureGates[All${gateSpecs.get(gate)?.stage}]`;
+      this.faults.push(this.origins.locate({ field: `featureGates[${gate}]`, because, ...fault }, 'gate'));
     }
     for (const { gate, stage } of fading) {
       const message = `the feature gate ${gate} is ${stage === 'GA' ? 'generally available' : 'deprecated'} and will be removed in a future release`;
@@ -227,7 +229,7 @@ export async function loadKubelet(argv: readonly string[], io: LoadIo): Promise<
   builder.flags(parsed);
   const { config, resolved } = builder.finish({ cgroupV2: await io.cgroupV2() });
   if (parsed.flags.kubeconfig === '' && builder.isRead()) builder.standalone(resolved);
-  if (builder.faults.length > 0) throw new ConfigErrors(builder.faults);
+  if (builder.faults.length > 0) throw new ConfigErrors(inOrder(builder.faults));
   const { origins, warnings, skippedDropIns } = builder;
   return { flags: parsed.flags, config, resolved, origins, warnings, skippedDropIns };
 }
