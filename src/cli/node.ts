@@ -80,7 +80,7 @@ const CGROUP_V1_TEXT =
 const CONTAINER_LOGS_DIR = '/var/log/containers';
 const DEFAULT_POD_LOGS_DIR = '/var/log/pods';
 /** How many pods start at a time: two to three for each CPU (bench/, docs/benchmarks.md). */
-const SLOTS_PER_CPU = 2;
+const SLOTS_PER_CPU = 3;
 
 /** Builds the agent on the machine's own ports. Rejects when the runtime does not answer or the machine is refused. */
 export async function realNode({ flags, config, log, metrics, probeMetrics, signal }: NodeInput): Promise<RealNode> {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { inputFor, observedPod, podWith, record, sandbox, time } from '../../test/support/status-fixtures.ts';
-import type { PodStatus, RestartPolicy } from '../api/types.ts';
+import type { Pod, PodCondition, PodStatus, RestartPolicy } from '../api/types.ts';
 import { computePodStatus, isTerminalPhase } from './compute.ts';
+import { withProbeResults } from './readiness.ts';
 
 const condition = (status: PodStatus, type: string) => status.conditions?.find((c) => c.type === type);
 
@@ -192,4 +193,31 @@ test('property: over any run of observations it never throws, a terminal phase n
     }),
     { numRuns: 300 },
   );
+});
+
+test('a container that ran well before the agent started keeps started and ready until its probes speak: no flap at a restart', () => {
+  const container = { name: 'c', image: 'i', startupProbe: {}, readinessProbe: {} };
+  const running = {
+    name: 'c',
+    state: { running: { startedAt: '2030-01-01T00:00:00Z' } },
+    ready: false,
+    restartCount: 0,
+    image: 'i',
+    imageID: 'i',
+  };
+  const none = { readiness: () => undefined, started: () => undefined };
+  const judged = (source: string, conditions: PodCondition[], before: string) => {
+    const pod: Pod = {
+      metadata: { name: 'p', namespace: 'n', uid: 'u', annotations: { 'kubernetes.io/config.source': source } },
+      spec: { containers: [container] },
+      status: { conditions },
+    };
+    const [status] = withProbeResults(pod, [container], [running], 'regular', none, before);
+    return [status?.started, status?.ready];
+  };
+  const later = '2030-01-01T00:01:00Z';
+  assert.deepEqual(judged('file', [], later), [true, true]);
+  assert.deepEqual(judged('api', [{ type: 'Ready', status: 'True' }], later), [true, true]);
+  assert.deepEqual(judged('api', [], later), [true, false]);
+  assert.deepEqual(judged('file', [], '2029-12-31T23:59:55Z'), [false, false], 'it began after the agent');
 });

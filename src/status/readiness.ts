@@ -1,3 +1,4 @@
+import { isStaticPod } from '../api/pod.ts';
 import { isSidecar } from '../api/restart.ts';
 import type { Container, ContainerStatus, Pod } from '../api/types.ts';
 
@@ -22,7 +23,7 @@ export function withProbeResults(
   return statuses.map((status) => {
     const container = containers.find((c) => c.name === status.name);
     if (!container) return status;
-    const started = isStarted(container, status, probes);
+    const started = isStarted(container, status, probes, keepReadyBefore);
     if (kind === 'init' && !isSidecar(container)) {
       return { ...status, started, ready: status.state?.terminated?.exitCode === 0 };
     }
@@ -30,10 +31,10 @@ export function withProbeResults(
   });
 }
 
-function isStarted(container: Container, status: ContainerStatus, probes: ProbeResults): boolean {
+function isStarted(container: Container, status: ContainerStatus, probes: ProbeResults, keepReadyBefore: string | undefined): boolean {
   if (!status.state?.running) return false;
   const result = probes.started(status.name, bareId(status));
-  return result ?? (status.started === true || !container.startupProbe);
+  return result ?? (status.started === true || !container.startupProbe || ranBefore(status, keepReadyBefore));
 }
 
 function isReady(
@@ -46,9 +47,15 @@ function isReady(
   const result = probes.readiness(status.name, bareId(status));
   if (result !== undefined) return result;
   if (!container.readinessProbe) return true;
+  // What a static pod was before is written nowhere on the node: it is taken as ready until its probe says otherwise.
+  const wasReady = isStaticPod(pod) || pod.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true;
+  return wasReady && ranBefore(status, keepReadyBefore);
+}
+
+/** The container ran well before the agent started. */
+function ranBefore(status: ContainerStatus, keepReadyBefore: string | undefined): boolean {
   const startedAt = status.state?.running?.startedAt;
-  const wasReady = pod.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true;
-  return wasReady && Boolean(keepReadyBefore && startedAt && Date.parse(startedAt) < Date.parse(keepReadyBefore));
+  return Boolean(keepReadyBefore && startedAt && Date.parse(startedAt) < Date.parse(keepReadyBefore));
 }
 
 /** The id without its `runtime://`. */
