@@ -2,6 +2,7 @@
 const MAX_HEAD = 256 * 1024;
 /** Interim answers (100 Continue and its like) that are skipped before the real one. */
 const MAX_INTERIM = 5;
+const nothing = Buffer.alloc(0);
 const CR = 13;
 const LF = 10;
 
@@ -15,13 +16,14 @@ type BodyKind = 'none' | 'length' | 'chunked' | 'until-close';
 /** Reads one HTTP/1.x answer from the pieces in which it arrives, and of its body no more than `bodyLimit` bytes. */
 export class ResponseReader {
   status = 0;
-  readonly headers = new Map<string, string>();
-  /** The head is complete; `status` and `headers` are known. */
+  /** The Location header; empty without one. */
+  location = '';
+  /** The head is complete; `status` and `location` are known. */
   headDone = false;
   /** Nothing more is wanted: all is here, or the body is longer than the limit. */
   done = false;
   readonly #bodyLimit: number;
-  #pending: Buffer = Buffer.alloc(0);
+  #pending: Buffer = nothing;
   #interim = 0;
   #body: Buffer[] = [];
   #kept = 0;
@@ -37,7 +39,13 @@ export class ResponseReader {
   /** Takes what arrived; `piece` is not kept. Throws BadResponse. */
   push(piece: Buffer): void {
     if (this.done) return;
-    this.#pending = this.#pending.length === 0 ? Buffer.from(piece) : Buffer.concat([this.#pending, piece]);
+    this.#pending = this.#pending.length === 0 ? piece : Buffer.concat([this.#pending, piece]);
+    this.#read();
+    // The piece lies in memory that the next one is read into.
+    this.#pending = this.done || this.#pending.length === 0 ? nothing : Buffer.from(this.#pending);
+  }
+
+  #read(): void {
     while (!this.headDone) if (!this.#readHead()) return;
     if (!this.done) this.#readBody();
   }
@@ -61,32 +69,25 @@ export class ResponseReader {
       if (this.#pending.length > MAX_HEAD) throw new BadResponse('the head of the answer is too long');
       return false;
     }
-    const lines = this.#pending.toString('latin1', 0, end).split('\n');
+    const head = this.#pending.toString('latin1', 0, end);
     this.#pending = this.#pending.subarray(end);
-    const first = trimEnd(lines[0] ?? '');
-    const status = /^HTTP\/1\.[0-9] +([0-9]{3})(?: |$)/.exec(first)?.[1];
-    if (status === undefined) throw new BadResponse(`malformed HTTP response ${JSON.stringify(first.slice(0, 100))}`);
-    this.status = Number(status);
+    this.status = statusOf(head);
     if (this.status >= 100 && this.status < 200 && this.status !== 101) {
       this.#interim += 1;
       if (this.#interim > MAX_INTERIM) throw new BadResponse('too many 1xx informational responses');
       return true;
     }
-    for (const text of lines.slice(1)) {
-      const colon = text.indexOf(':');
-      const name = text.slice(0, colon).trim().toLowerCase();
-      if (colon > 0 && !this.headers.has(name)) this.headers.set(name, text.slice(colon + 1).trim());
-    }
     this.headDone = true;
-    this.#chooseBody();
+    this.location = headerOf(head, 'location') ?? '';
+    this.#chooseBody(head);
     return true;
   }
 
-  #chooseBody(): void {
-    const { status, headers } = this;
-    const length = headers.get('content-length');
+  #chooseBody(head: string): void {
+    const { status } = this;
+    const length = headerOf(head, 'content-length');
     if (status === 204 || status === 304 || status === 101) this.#kind = 'none';
-    else if (headers.get('transfer-encoding')?.toLowerCase().endsWith('chunked')) this.#kind = 'chunked';
+    else if (headerOf(head, 'transfer-encoding')?.toLowerCase().endsWith('chunked')) this.#kind = 'chunked';
     else if (length !== undefined) {
       if (!/^[0-9]{1,15}$/.test(length)) throw new BadResponse(`bad Content-Length ${JSON.stringify(length)}`);
       this.#kind = 'length';
@@ -106,7 +107,7 @@ export class ResponseReader {
       this.#left -= part.length;
       if (this.#left === 0) this.done = true;
     }
-    this.#pending = Buffer.alloc(0);
+    this.#pending = nothing;
   }
 
   /** One step through a chunked body; false when more bytes are needed. */
@@ -147,6 +148,22 @@ export class ResponseReader {
     // Only one that goes on beyond the limit is cut: what comes after it is of no interest.
     if (part.length > room) this.done = true;
   }
+}
+
+/** The number in the first line of a head. */
+function statusOf(head: string): number {
+  const first = trimEnd(head.slice(0, head.indexOf('\n')));
+  const status = /^HTTP\/1\.[0-9] +([0-9]{3})(?: |$)/.exec(first)?.[1];
+  if (status === undefined) throw new BadResponse(`malformed HTTP response ${JSON.stringify(first.slice(0, 100))}`);
+  return Number(status);
+}
+
+/** The first header of that name (lower case) in a head. Only three are ever asked for: the rest is not taken apart. */
+function headerOf(head: string, name: string): string | undefined {
+  const start = head.toLowerCase().indexOf(`\n${name}:`);
+  if (start < 0) return undefined;
+  const from = start + name.length + 2;
+  return head.slice(from, head.indexOf('\n', from)).trim();
 }
 
 /** The offset behind the blank line that ends a head; -1 while there is none. */

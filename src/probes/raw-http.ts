@@ -3,7 +3,7 @@ import { connect as connectTls, createSecureContext, type SecureContext } from '
 import { type HttpRequest, requestText } from './http-request.ts';
 import { BadResponse, ResponseReader } from './http-response.ts';
 import { dialError } from './network-error.ts';
-import type { Schedule } from './schedule.ts';
+import type { Due, Schedule } from './schedule.ts';
 
 export interface HttpAnswer {
   status: number;
@@ -46,6 +46,8 @@ export class PlainAnswer extends Error {
 /** Where all plain sockets read into: what arrives is taken out before the next one reads. */
 const sharedBuffer = Buffer.allocUnsafe(16 * 1024);
 let secureContext: SecureContext | undefined;
+/** What was sent before: a probe sends the same each time. */
+const texts = new WeakMap<HttpRequest, string>();
 
 /**
  * One request on a connection of its own: no keep-alive, no proxy, TLS not verified. A client of sockets, because a
@@ -64,6 +66,8 @@ class Exchange {
   readonly #reject: (err: unknown) => void;
   readonly #reader: ResponseReader;
   #socket: Socket | undefined;
+  #timeout: Due | undefined;
+  #onAbort: (() => void) | undefined;
   #isOver = false;
 
   constructor(
@@ -89,22 +93,17 @@ class Exchange {
     }
     let text: string;
     try {
-      text = requestText(this.#request);
+      text = textOf(this.#request);
       this.#socket = this.#connect();
     } catch (err) {
       this.#reject(err);
       return;
     }
     const socket = this.#socket;
-    const timeout = timeoutMs > 0 ? this.#schedule.after(timeoutMs, () => this.#fail(new HttpTimeout(this.#reader.headDone))) : undefined;
-    const onAbort = () => this.#fail(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
+    if (timeoutMs > 0) this.#timeout = this.#schedule.after(timeoutMs, () => this.#fail(new HttpTimeout(this.#reader.headDone)));
+    this.#onAbort = () => this.#fail(signal.reason);
+    signal.addEventListener('abort', this.#onAbort);
     socket.on('error', (err) => this.#fail(this.#explained(err)));
-    socket.on('close', () => {
-      timeout?.cancel();
-      signal.removeEventListener('abort', onAbort);
-      this.#ended();
-    });
     // Written before the connection stands: it goes out with the first packet.
     socket.write(text);
   }
@@ -140,7 +139,7 @@ class Exchange {
       this.#fail(transportError(err));
       return;
     }
-    const isEnough = reader.headDone && this.#options.headOnly?.(reader.status, this.#location()) === true;
+    const isEnough = reader.headDone && this.#options.headOnly?.(reader.status, reader.location) === true;
     if (reader.done || isEnough) this.#succeed();
   }
 
@@ -155,21 +154,23 @@ class Exchange {
     this.#succeed();
   }
 
-  #location(): string {
-    return this.#reader.headers.get('location') ?? '';
-  }
-
   #succeed(): void {
-    this.#isOver = true;
-    const { status, body } = this.#reader;
-    this.#resolve({ status, location: this.#location(), body });
-    this.#socket?.destroy();
+    if (this.#isOver) return;
+    const { status, location, body } = this.#reader;
+    this.#resolve({ status, location, body });
+    this.#finish();
   }
 
   #fail(err: unknown): void {
     if (this.#isOver) return;
-    this.#isOver = true;
     this.#reject(err);
+    this.#finish();
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#timeout?.cancel();
+    if (this.#onAbort !== undefined) this.#options.signal.removeEventListener('abort', this.#onAbort);
     this.#socket?.destroy();
   }
 
@@ -184,4 +185,13 @@ class Exchange {
 function transportError(err: unknown): unknown {
   if (!(err instanceof BadResponse) || err.message.includes('EOF')) return err;
   return new Error(`net/http: HTTP/1.x transport connection broken: ${err.message}`, { cause: err });
+}
+
+function textOf(request: HttpRequest): string {
+  let text = texts.get(request);
+  if (text === undefined) {
+    text = requestText(request);
+    texts.set(request, text);
+  }
+  return text;
 }

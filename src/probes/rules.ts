@@ -54,8 +54,7 @@ export function look(before: ProbeState, input: LookInput): Look {
   const isDeleted = pod.metadata.deletionTimestamp !== undefined && pod.metadata.deletionTimestamp !== null;
   // Success, so that nothing is restarted on the way out.
   if (isDeleted && type !== 'readiness') return { ...adopted, set: 'Success', next: 'end' };
-  const ranSeconds = (input.now - Date.parse(current.state.running.startedAt ?? '')) / 1000;
-  if (Math.trunc(ranSeconds) < (spec.initialDelaySeconds ?? 0)) return { ...adopted, next: 'wait' };
+  if (isTooEarly(spec, current.state.running.startedAt, input.now)) return { ...adopted, next: 'wait' };
   const started = current.started === true;
   return { ...adopted, next: started === (type === 'startup') ? 'wait' : 'probe' };
 }
@@ -93,6 +92,10 @@ export function judge(before: ProbeState, spec: Probe, type: ProbeType, result: 
 export function statusOf(status: PodStatus, name: string): ContainerStatus | undefined {
   const lists = [status.containerStatuses, status.initContainerStatuses];
   return lists.map((list) => list?.find((s) => s.name === name)).find((s) => s?.containerID);
+}
+
+function isTooEarly({ initialDelaySeconds = 0 }: Probe, startedAt: string | null | undefined, now: number): boolean {
+  return initialDelaySeconds > 0 && Math.trunc((now - Date.parse(startedAt ?? '')) / 1000) < initialDelaySeconds;
 }
 
 function mayRunAgain({ pod, container, status }: LookInput, current: ContainerStatus): boolean {

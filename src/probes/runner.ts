@@ -1,9 +1,9 @@
-import type { EnvVar } from '../api/types.ts';
+import type { Container, EnvVar, HTTPGetAction } from '../api/types.ts';
 import type { CriRuntime } from '../cri/ports.ts';
 import { execProbe } from './exec-probe.ts';
 import { grpcProbe } from './grpc-probe.ts';
 import { httpProbe } from './http-probe.ts';
-import { httpGetRequest } from './http-request.ts';
+import { type HttpRequest, httpGetRequest } from './http-request.ts';
 import type { ProbeOutcome } from './outcome.ts';
 import { ProbeSetupError, resolvePort } from './port.ts';
 import type { Schedule } from './schedule.ts';
@@ -26,12 +26,21 @@ export interface ProbersDeps {
 /** The four kinds of probes on the machine's own network and runtime. */
 export class Probers implements ProbeRunner {
   readonly #deps: ProbersDeps;
+  readonly #requests = new WeakMap<HTTPGetAction, { podIp: string; request: HttpRequest }>();
 
   constructor(deps: ProbersDeps) {
     this.#deps = deps;
   }
 
-  async run({ container, type, containerId, podIp }: ProbeTarget, signal: AbortSignal): Promise<ProbeOutcome> {
+  run(target: ProbeTarget, signal: AbortSignal): Promise<ProbeOutcome> {
+    try {
+      return this.#run(target, signal);
+    } catch (err) {
+      return Promise.reject(err instanceof Error ? err : new Error(String(err)));
+    }
+  }
+
+  #run({ container, type, containerId, podIp }: ProbeTarget, signal: AbortSignal): Promise<ProbeOutcome> {
     const { runtime, schedule, expandCommand } = this.#deps;
     const spec = probeOf(container, type) ?? {};
     const seconds = spec.timeoutSeconds ?? 1;
@@ -41,7 +50,7 @@ export class Probers implements ProbeRunner {
     }
     const timeoutMs = seconds * 1000;
     if (spec.httpGet !== undefined) {
-      return httpProbe(schedule, httpGetRequest(spec.httpGet, container, podIp, 'probe'), { timeoutMs, signal });
+      return httpProbe(schedule, this.#request(spec.httpGet, container, podIp), { timeoutMs, signal });
     }
     if (spec.tcpSocket !== undefined) {
       const { host, port } = spec.tcpSocket;
@@ -49,5 +58,13 @@ export class Probers implements ProbeRunner {
     }
     if (spec.grpc !== undefined) return grpcProbe(schedule, podIp, spec.grpc.port, spec.grpc.service ?? '', timeoutMs, signal);
     throw new ProbeSetupError(`missing probe handler for container ${container.name}`);
+  }
+  /** The request of a probe is the same until the pod gets another address. */
+  #request(action: HTTPGetAction, container: Container, podIp: string): HttpRequest {
+    const known = this.#requests.get(action);
+    if (known !== undefined && known.podIp === podIp) return known.request;
+    const request = httpGetRequest(action, container, podIp, 'probe');
+    this.#requests.set(action, { podIp, request });
+    return request;
   }
 }

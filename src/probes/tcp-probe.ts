@@ -13,23 +13,24 @@ export function tcpProbe(schedule: Schedule, host: string, port: number, timeout
     }
     const address = host === '' ? 'localhost' : host;
     const socket = connect({ host: address, port, autoSelectFamily: isIP(address) === 0 });
-    const onAbort = () => {
-      reject(signal.reason as Error);
-      socket.destroy();
-    };
-    const timeout = schedule.after(timeoutMs, () => {
-      resolve({ result: 'failure', output: `dial tcp ${joinHostPort(host, port)}: i/o timeout` });
-      socket.destroy();
-    });
-    signal.addEventListener('abort', onAbort, { once: true });
-    socket.on('connect', () => {
-      resolve({ result: 'success', output: '' });
-      socket.destroy();
-    });
-    socket.on('error', (err) => resolve({ result: 'failure', output: dialError(err).message }));
-    socket.on('close', () => {
+    // What a server says first is of no interest.
+    socket.pause();
+    const finish = () => {
       timeout.cancel();
       signal.removeEventListener('abort', onAbort);
-    });
+      socket.destroy();
+    };
+    const answer = (result: 'success' | 'failure', output: string) => {
+      resolve({ result, output });
+      finish();
+    };
+    const onAbort = () => {
+      reject(signal.reason as Error);
+      finish();
+    };
+    const timeout = schedule.after(timeoutMs, () => answer('failure', `dial tcp ${joinHostPort(host, port)}: i/o timeout`));
+    signal.addEventListener('abort', onAbort);
+    socket.on('connect', () => answer('success', ''));
+    socket.on('error', (err) => answer('failure', dialError(err).message));
   });
 }

@@ -158,38 +158,41 @@ export class ProbeWorker {
     if (set !== undefined) this.#sink.set(this, state.statusId, set);
   }
 
+  /** Tries until there is a result; without one nothing changes. */
   async #probe(target: ProbeTarget): Promise<void> {
-    const { schedule, metrics, log } = this.#deps;
+    const { runner, schedule } = this.#deps;
     const began = schedule.now();
-    const outcome = await this.#tries(target);
-    if (this.#isOver || outcome === undefined) return;
-    this.#tell(outcome);
-    const result = outcome.result === 'failure' ? 'Failure' : 'Success';
-    metrics.probed(this.#labels, result === 'Success', (schedule.now() - began) / 1000);
-    if (log.enabled(result === 'Success' ? 3 : 1)) {
-      log.debug(result === 'Success' ? 3 : 1, result === 'Success' ? 'Probe succeeded' : 'Probe failed', { ...this.#about(), ...outcome });
-    }
-    const judged = judge(this.#state, this.#spec, this.type, result);
-    this.#apply({ state: judged.state, ...(judged.set === undefined ? {} : { set: judged.set }) });
-  }
-
-  /** Undefined: no result, which changes nothing. */
-  async #tries(target: ProbeTarget): Promise<ProbeOutcome | undefined> {
-    const { runner, log } = this.#deps;
+    let outcome: ProbeOutcome | undefined;
     let error: unknown;
-    for (let i = 0; i < TRIES && !this.#isOver; i++) {
+    for (let i = 0; i < TRIES && outcome === undefined && !this.#isOver; i++) {
       try {
-        return await runner.run(target, this.#stop.signal);
+        outcome = await runner.run(target, this.#stop.signal);
       } catch (err) {
         error = err;
       }
     }
-    if (this.#isOver) return undefined;
+    if (this.#isOver) return;
+    if (outcome === undefined) this.#errored(error);
+    else this.#take(outcome, (schedule.now() - began) / 1000);
+  }
+
+  #take(outcome: ProbeOutcome, seconds: number): void {
+    const { metrics, log } = this.#deps;
+    this.#tell(outcome);
+    const result = outcome.result === 'failure' ? 'Failure' : 'Success';
+    metrics.probed(this.#labels, result === 'Success', seconds);
+    const level = result === 'Success' ? 3 : 1;
+    if (log.enabled(level)) log.debug(level, result === 'Success' ? 'Probe succeeded' : 'Probe failed', { ...this.#about(), ...outcome });
+    const { state, set } = judge(this.#state, this.#spec, this.type, result);
+    this.#state = state;
+    if (set !== undefined) this.#sink.set(this, state.statusId, set);
+  }
+
+  #errored(error: unknown): void {
     const text = error instanceof Error ? error.message : String(error);
-    log.debug(1, 'Probe errored', { ...this.#about(), err: text });
+    this.#deps.log.debug(1, 'Probe errored', { ...this.#about(), err: text });
     const state = error instanceof HttpTimeout ? 'failure' : 'unknown';
     this.#event('Unhealthy', `${typeLabel(this.type)} probe errored and resulted in ${state} state: ${text}`);
-    return undefined;
   }
 
   #tell({ result, output }: ProbeOutcome): void {
