@@ -9,15 +9,16 @@ import { type FileStamp, fileStamp } from './file-stamp.ts';
  */
 export class PathWatch {
   readonly #path: string;
-  readonly #changed: (name: string | undefined) => void;
+  readonly #changed: (name: string | undefined, renamed: boolean) => void;
   readonly #failed: (error: unknown) => void;
   readonly #watchers = new Map<string, { watcher: FSWatcher; identity: string }>();
 
   /**
-   * `changed` gets the name of the entry of the watched directory that changed, undefined where the path itself did;
+   * `changed` gets the name of the entry of the watched directory that changed, undefined where the path itself did, and
+   * whether it came or went (a deletion and a creation are one such event each, a file renamed over another is one);
    * `failed` gets what keeps a watch from being set (such as no more inotify watches).
    */
-  constructor(path: string, changed: (name: string | undefined) => void, failed: (error: unknown) => void) {
+  constructor(path: string, changed: (name: string | undefined, renamed: boolean) => void, failed: (error: unknown) => void) {
     this.#path = path;
     this.#changed = changed;
     this.#failed = failed;
@@ -53,9 +54,10 @@ export class PathWatch {
     // In a directory above, only the entry on the way to the path counts.
     const only = path === this.#path ? undefined : nextOnTheWay(path, this.#path);
     try {
-      const watcher = watch(path, { persistent: false }, (_event, name) => {
-        if (only === undefined) this.#changed(name ?? undefined);
-        else if (name === null || name === only) this.#changed(undefined);
+      const watcher = watch(path, { persistent: false }, (event, name) => {
+        const renamed = event === 'rename';
+        if (only === undefined) this.#changed(name ?? undefined, renamed);
+        else if (name === null || name === only) this.#changed(undefined, renamed);
       });
       watcher.on('error', (error) => {
         watcher.close();

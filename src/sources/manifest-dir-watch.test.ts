@@ -68,6 +68,26 @@ describe('a manifest directory on disk', () => {
     await pods('b2');
   });
 
+  it(
+    'a file removed and written again at once: its pod goes, then comes; renamed over it with the same words: nothing',
+    options,
+    async () => {
+      await mkdir(path);
+      await writeFile(join(path, 'a.yaml'), pod('a'));
+      await writeFile(join(path, 'b.yaml'), pod('b'));
+      open();
+      await pods('a', 'b');
+      await rm(join(path, 'a.yaml'));
+      await writeFile(join(path, 'a.yaml'), pod('a'));
+      await pods('b');
+      await pods('a', 'b');
+      await writeFile(join(base, 'b.tmp'), pod('b'));
+      await rename(join(base, 'b.tmp'), join(path, 'b.yaml'));
+      await rm(join(path, 'a.yaml'));
+      await pods('b');
+    },
+  );
+
   it('a path that comes later, goes, and is replaced by another directory', options, async () => {
     const dir = open(join(base, 'deep/er/manifests'));
     path = join(base, 'deep/er/manifests');

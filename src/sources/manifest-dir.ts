@@ -10,6 +10,7 @@ import { type ManifestFs, nodeManifestFs } from './manifest-fs.ts';
 import type { ListsManifests, ManifestListing } from './manifest-listing.ts';
 import { ManifestReader } from './manifest-reader.ts';
 import { priorityWarning } from './priority-warning.ts';
+import { Recreated } from './recreated.ts';
 import { SeenPods } from './seen-pods.ts';
 import type { PodSet, PodSource } from './types.ts';
 
@@ -57,10 +58,12 @@ export class ManifestDir implements PodSource, ListsManifests {
     const seen = new SeenPods('file', clock);
     const files = new ManifestFiles(fs, this.#path, nodeName, reader, seen);
     let touched = new Set<string | undefined>();
+    const recreated = new Recreated(fs, this.#path);
     const watch = fs.watch(
       this.#path,
-      (name) => {
+      (name, renamed) => {
         touched.add(name);
+        if (name !== undefined && renamed) recreated.note(name);
         pause.poke();
       },
       (error) => log.warn('Cannot watch the manifest path, changes are found by looking', { path: this.#path, err: error }),
@@ -71,6 +74,12 @@ export class ManifestDir implements PodSource, ListsManifests {
         await watch.refresh();
         const now = touched;
         touched = new Set();
+        // Removed and written again, even with the same words: the pod goes and comes, as the kubelet's own watch has it.
+        const without = files.withdraw(await recreated.take());
+        if (without !== undefined && !isFirst) {
+          this.#set = this.#toSet(without);
+          yield this.#set;
+        }
         const found = await this.#list(files, now);
         if (signal.aborted) return;
         if (found && (found.changed || isFirst)) {

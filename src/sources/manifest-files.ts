@@ -62,6 +62,13 @@ export class ManifestFiles {
     return { files: [...after.values()], changed, kind };
   }
 
+  /** Forgets files that went away and came back: what is left, undefined when none of them had a pod. */
+  withdraw(names: ReadonlySet<string>): Listed | undefined {
+    const paths = [...names].map((name) => join(this.#path, name)).filter((path) => (this.#known.get(path)?.pods.length ?? 0) > 0);
+    for (const path of paths) this.#known.delete(path);
+    return paths.length === 0 ? undefined : { files: [...this.#known.values()], changed: true, kind: 'directory' };
+  }
+
   async #names(): Promise<{ kind: Listed['kind']; names: { path: string; name: string | undefined }[] }> {
     let self: FileStamp;
     try {

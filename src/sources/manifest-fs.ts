@@ -18,8 +18,8 @@ export interface ManifestFs {
   read(path: string, maxBytes: number): Promise<Uint8Array>;
   /** Whether there is nothing of that name, not even a link to nothing. */
   isGone(path: string): Promise<boolean>;
-  /** `changed` gets the name of the entry that changed, undefined for the path itself. */
-  watch(path: string, changed: (name: string | undefined) => void, failed: (error: unknown) => void): ManifestWatch;
+  /** `changed` gets the name of the entry that changed (undefined: the path itself), and whether it came or went. */
+  watch(path: string, changed: (name: string | undefined, renamed: boolean) => void, failed: (error: unknown) => void): ManifestWatch;
 }
 
 export const nodeManifestFs: ManifestFs = {

@@ -44,8 +44,8 @@ export class MemoryManifests implements ManifestFs {
     return !this.#files.has(path);
   }
 
-  watch(_path: string, changed: (name: string | undefined) => void): ManifestWatch {
-    this.#changed = changed;
+  watch(_path: string, changed: (name: string | undefined, renamed: boolean) => void): ManifestWatch {
+    this.#changed = (name) => changed(name, false);
     return { refresh: async () => {}, close: () => {} };
   }
 
