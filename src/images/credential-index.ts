@@ -4,14 +4,15 @@ import type { AuthConfig } from '../cri/types.ts';
 import type { DockerConfig, RegistryLogin } from './docker-config.ts';
 import { parseSchemelessUrl, type RegistryUrl, RegistryUrlError, registryMatches } from './registry-url.ts';
 
-/** A secret that a credential came from. */
+/** What a credential came from: a secret, or a plug-in that was told who the pod's service account is. */
 export interface CredentialSource {
+  kind: 'secret' | 'serviceAccount';
   namespace: string;
   name: string;
   uid: string;
 }
 
-/** A login and where it came from; without a source it is the node's own. */
+/** A login and where it came from; without a source it is the node's own, for all its pods. */
 export interface Credential {
   login: RegistryLogin;
   source: CredentialSource | undefined;
@@ -54,7 +55,7 @@ export class CredentialIndex {
             return url !== undefined && registryMatches(url, target) ? credentials : [];
           });
     if (found.length > 0 || !isOfDefaultRegistry(repo)) return found;
-    return this.#byRegistry.get(DefaultRegistry)?.credentials ?? [];
+    return [...(this.#byRegistry.get(DefaultRegistry)?.credentials ?? [])];
   }
 }
 

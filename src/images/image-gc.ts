@@ -31,6 +31,8 @@ export interface ImageGcDeps extends ImageGcPort {
   runtime: Pick<CriRuntime, 'listContainers' | 'containerStatus'>;
   /** An image was removed: nobody is to believe in it any more. */
   removed(id: string): void;
+  /** All images that the runtime has, once a round. */
+  listed?(images: readonly Image[]): void;
   clock: Clock;
   log: Logger;
   events: EventRecorder;
@@ -141,6 +143,7 @@ export class ImageGc implements Service {
   /** Brings the records up to date; gives the images that containers use, dead ones too, by id. */
   async #detect(now: number, signal: AbortSignal): Promise<Set<string>> {
     const present = await this.#deps.images.listImages({ signal });
+    this.#deps.listed?.(present);
     const inUse = await this.#used(present, signal);
     for (const { id, size, pinned, spec } of present) {
       const before = this.#records.get(id);

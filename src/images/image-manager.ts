@@ -7,11 +7,14 @@ import type { CriImages } from '../cri/ports.ts';
 import type { Image, ImageSpec, PodSandboxConfig } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { EventObject, EventRecorder } from '../observe/events.ts';
+import { abortable } from './abortable.ts';
+import type { Credential } from './credential-index.ts';
 import { classifyPullError, ImageError } from './image-error.ts';
 import type { ImageMetrics } from './image-metrics.ts';
 import { ImagePresence } from './image-presence.ts';
-import { ImagePuller, type PullLimits } from './image-puller.ts';
+import { ImagePuller, type PulledImage, type PullLimits } from './image-puller.ts';
 import type { Keyring } from './keyring.ts';
+import type { PullLedger } from './pull-ledger.ts';
 
 export interface ImageManagerDeps {
   images: Pick<CriImages, 'imageStatus' | 'pullImage'>;
@@ -22,6 +25,8 @@ export interface ImageManagerDeps {
   limits: PullLimits;
   /** Feature gate KubeletEnsureSecretPulledImages: changes the text of the event for a present image. */
   verifyCredentials: boolean;
+  /** Of the same gate: which pods may use which present image. Absent: all may. */
+  ledger?: Pick<PullLedger, 'begin' | 'succeeded' | 'failed' | 'mayUse'>;
 }
 
 export interface EnsureImageRequest {
@@ -49,7 +54,7 @@ export class ImageManager {
   constructor(deps: ImageManagerDeps) {
     this.#deps = deps;
     this.#presence = new ImagePresence(deps.images, deps.clock);
-    this.#puller = new ImagePuller(deps.images, deps.keyring, deps.clock, deps.limits);
+    this.#puller = new ImagePuller(deps.images, deps.clock, deps.limits);
   }
 
   /** The reference to create the container with. Rejects with ImageError, or with the signal's reason. */
@@ -78,33 +83,45 @@ export class ImageManager {
   }
 
   async #ensure(req: EnsureImageRequest, object: EventObject): Promise<string> {
-    const { events, metrics, verifyCredentials } = this.#deps;
+    const { events, metrics, verifyCredentials, ledger } = this.#deps;
     const requested = req.container.image ?? '';
     const name = this.#nameOf(requested, object);
     const policy = req.container.imagePullPolicy ?? defaultPullPolicy(name);
     let present: boolean | undefined;
     let pullRequired: boolean | undefined;
+    const credentials = this.#credentialsOf(name, req);
     try {
       if (policy !== 'Always') {
         const image = await this.#inspect(name, object, req.signal);
         present = image !== undefined;
-        if (image) {
+        // One that the pod may not use is none for it, so that nobody learns of it.
+        if (image && (ledger === undefined || (await ledger.mayUse(requested, image.id, credentials)))) {
           pullRequired = false;
           const note = verifyCredentials ? ' and can be accessed by the pod' : '';
           events.event(object, 'Normal', 'Pulled', `Container image ${quote(requested)} already present on machine${note}`);
           return image.id;
         }
         if (policy === 'Never') {
+          pullRequired = present || undefined;
           const message = `Container image ${quote(requested)} is not present with pull policy of Never`;
           events.event(object, 'Warning', 'ErrImageNeverPull', message);
           throw new ImageError('ErrImageNeverPull', requested, message);
         }
       }
       pullRequired = true;
-      return await this.#pull(req, { image: name, annotations: req.pod.metadata.annotations ?? {} }, requested, object);
+      return await this.#pull(req, { image: name, annotations: req.pod.metadata.annotations ?? {} }, credentials, requested, object);
     } finally {
       metrics.ensured(policy, present, pullRequired);
     }
+  }
+
+  /** Looked up at most once for a request, and not before somebody needs them. */
+  #credentialsOf(name: string, { pod, signal }: EnsureImageRequest): () => Promise<Credential[]> {
+    let found: Promise<Credential[]> | undefined;
+    return () => {
+      found ??= (async () => this.#deps.keyring.credentials(name, pod))();
+      return abortable(found, signal);
+    };
   }
 
   #nameOf(requested: string, object: EventObject): string {
@@ -129,7 +146,13 @@ export class ImageManager {
     }
   }
 
-  async #pull(req: EnsureImageRequest, spec: ImageSpec, requested: string, object: EventObject): Promise<string> {
+  async #pull(
+    req: EnsureImageRequest,
+    spec: ImageSpec,
+    credentials: () => Promise<Credential[]>,
+    requested: string,
+    object: EventObject,
+  ): Promise<string> {
     const { clock, events, metrics } = this.#deps;
     const key = `${req.pod.metadata.uid}_${requested}`;
     const remaining = this.#backoff.remaining(key, clock.monotonic());
@@ -138,7 +161,9 @@ export class ImageManager {
     events.event(object, 'Normal', 'Pulling', `Pulling image ${quote(requested)}`);
     const started = clock.monotonic();
     try {
-      const { imageRef, pullMs, size } = await this.#puller.pull(spec, req.pod, req.sandboxConfig, req.signal);
+      const { imageRef, pullMs, size } = await this.#recorded(requested, async () =>
+        this.#puller.pull(spec, await credentials(), req.sandboxConfig, req.signal),
+      );
       const totalMs = clock.monotonic() - started;
       events.event(
         object,
@@ -156,6 +181,22 @@ export class ImageManager {
       await this.#tellMissingSecrets(req.pod);
       throw failure;
     }
+  }
+
+  /** What is not written down before it begins would be everybody's after a crash. */
+  async #recorded(requested: string, pull: () => Promise<PulledImage>): Promise<PulledImage> {
+    const { ledger } = this.#deps;
+    if (ledger === undefined) return pull();
+    await ledger.begin(requested);
+    let pulled: PulledImage;
+    try {
+      pulled = await pull();
+    } catch (err) {
+      await ledger.failed(requested);
+      throw err;
+    }
+    await ledger.succeeded(requested, pulled.imageRef, pulled.credential);
+    return pulled;
   }
 
   /** They may be why: contract events.md, FailedToRetrieveImagePullSecret. */

@@ -1,6 +1,7 @@
 import type { CriImages } from '../cri/ports.ts';
 import type { Image, ImageSpec } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
+import { abortable } from './abortable.ts';
 
 /**
  * How long a present image is believed to stay. Long enough for a node full of pods of one image that start together,
@@ -70,13 +71,4 @@ export class ImagePresence {
 
 function keyOf(spec: ImageSpec): string {
   return `${spec.image}\n${spec.runtimeHandler ?? ''}`;
-}
-
-/** `work`, or the signal's reason if it aborts first; `work` goes on for the others. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -2,18 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusal, request, World } from '../../test/support/imageWorld.ts';
 import { CriError } from '../cri/errors.ts';
-import type { AuthConfig } from '../cri/types.ts';
+import type { Credential } from './credential-index.ts';
 import { isImageError } from './image-error.ts';
 import { imageSizeBucket } from './image-metrics.ts';
 
-const auth = (username: string): AuthConfig => ({
-  username,
-  password: '',
-  auth: '',
-  serverAddress: '',
-  identityToken: '',
-  registryToken: '',
-});
+const login = (username: string): Credential => ({ login: { username, password: '', email: '' }, source: undefined });
 
 test('serial pulls go one by one, in order, and a pod that leaves the queue does not hold it up', async () => {
   const world = new World();
@@ -84,7 +77,7 @@ test('pulls over the QPS fail as the real kubelet words it, and tokens come back
 
 test('credentials are tried one by one; when all fail their texts stand together', async () => {
   const world = new World();
-  const keyring = { lookup: () => [auth('first'), auth('second'), auth('third')] };
+  const keyring = { credentials: () => [login('first'), login('second'), login('third')] };
   world.pull = async (_spec, credential) => {
     if (credential?.username !== 'second') throw new CriError('Unknown', 'PullImage', `denied ${credential?.username}`);
     return 'ref';

@@ -1,9 +1,8 @@
-import type { Pod } from '../api/types.ts';
 import { criErrorText, isCriError } from '../cri/errors.ts';
 import type { CriImages } from '../cri/ports.ts';
 import type { ImageSpec, PodSandboxConfig } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
-import type { Keyring } from './keyring.ts';
+import { authConfig, type Credential } from './credential-index.ts';
 import { PullGate } from './pull-gate.ts';
 import { TokenBucket } from './token-bucket.ts';
 
@@ -21,6 +20,8 @@ export interface PullLimits {
 
 export interface PulledImage {
   imageRef: string;
+  /** What it was pulled with; undefined: anonymously. */
+  credential: Credential | undefined;
   /** Milliseconds of the pull itself, without the wait for its turn. */
   pullMs: number;
   /** Bytes; 0 when it could not be learnt. */
@@ -35,39 +36,42 @@ export class PullFailure extends Error {
 /** Pulls images one after another or side by side, with each credential in turn, or anonymously when there is none. */
 export class ImagePuller {
   readonly #images: Pick<CriImages, 'pullImage' | 'imageStatus'>;
-  readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #gate: PullGate;
   readonly #bucket: TokenBucket;
 
-  constructor(images: Pick<CriImages, 'pullImage' | 'imageStatus'>, keyring: Keyring, clock: Clock, limits: PullLimits) {
+  constructor(images: Pick<CriImages, 'pullImage' | 'imageStatus'>, clock: Clock, limits: PullLimits) {
     this.#images = images;
-    this.#keyring = keyring;
     this.#clock = clock;
     this.#gate = new PullGate(limits.serial ? 1 : (limits.maxParallel ?? Number.POSITIVE_INFINITY));
     this.#bucket = new TokenBucket(limits.qps, limits.burst);
   }
 
   /** Rejects with PullFailure, or with the signal's reason when it aborted. */
-  pull(spec: ImageSpec, pod: Pod, sandboxConfig: PodSandboxConfig, signal: AbortSignal): Promise<PulledImage> {
+  pull(spec: ImageSpec, credentials: readonly Credential[], sandboxConfig: PodSandboxConfig, signal: AbortSignal): Promise<PulledImage> {
     return this.#gate.run(signal, async () => {
       const started = this.#clock.monotonic();
-      const imageRef = await this.#withEachCredential(spec, pod, sandboxConfig, signal);
+      const { imageRef, credential } = await this.#withEach(credentials, spec, sandboxConfig, signal);
       const size = await this.#sizeOf(spec, signal);
-      return { imageRef, pullMs: this.#clock.monotonic() - started, size };
+      return { imageRef, credential, pullMs: this.#clock.monotonic() - started, size };
     });
   }
 
-  async #withEachCredential(spec: ImageSpec, pod: Pod, sandboxConfig: PodSandboxConfig, signal: AbortSignal): Promise<string> {
-    const credentials = await this.#keyring.lookup(spec.image, pod);
+  async #withEach(
+    credentials: readonly Credential[],
+    spec: ImageSpec,
+    sandboxConfig: PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<Pick<PulledImage, 'imageRef' | 'credential'>> {
     const texts = new Set<string>();
-    for (const auth of credentials.length > 0 ? credentials : [undefined]) {
+    for (const credential of credentials.length > 0 ? credentials : [undefined]) {
       if (!this.#bucket.tryTake(this.#clock.monotonic())) {
         texts.add('pull QPS exceeded');
         continue;
       }
       try {
-        return await this.#images.pullImage(spec, auth, sandboxConfig, { signal });
+        const auth = credential && authConfig(credential);
+        return { imageRef: await this.#images.pullImage(spec, auth, sandboxConfig, { signal }), credential };
       } catch (err) {
         signal.throwIfAborted();
         // Unknown is what a runtime gives when it did not choose a code: its text then stands alone.

@@ -23,34 +23,34 @@ describe('PodKeyring', () => {
   it("gives the credentials of the pod's secrets, the nearest registry first, then the node's", async () => {
     const secrets = [secret('one', { 'reg.io': login('a') }), secret('two', { 'reg.io/team': login('b'), other: login('x') })];
     const keyring = new PodKeyring(async () => ({ secrets, missing: [] }), node);
-    const found = await keyring.lookup('reg.io/team/app:1', podWith('one', 'two'));
+    const found = await keyring.credentials('reg.io/team/app:1', podWith('one', 'two'));
     assert.deepEqual(
-      found.map((c) => c.username),
+      found.map((c) => c.login.username),
       ['b', 'a', 'node'],
     );
     const sources = (await keyring.credentials('reg.io/team/app@sha256:'.concat('0'.repeat(64)), podWith('one'))).map((c) => c.source);
-    assert.deepEqual(sources.slice(1), [{ namespace: 'ns', name: 'one', uid: 'uid-one' }, undefined]);
+    assert.deepEqual(sources.slice(1), [{ kind: 'secret', namespace: 'ns', name: 'one', uid: 'uid-one' }, undefined]);
   });
 
   it('takes Docker Hub for the registry of a short name', async () => {
     const secrets = [secret('hub', { 'https://index.docker.io/v1/': login('h') })];
     const keyring = new PodKeyring(async () => ({ secrets, missing: [] }), node);
     assert.deepEqual(
-      (await keyring.lookup('busybox', podWith('hub'))).map((c) => c.username),
+      (await keyring.credentials('busybox', podWith('hub'))).map((c) => c.login.username),
       ['h'],
     );
   });
 
   it('reads no secrets for a pod that names none', async () => {
     const keyring = new PodKeyring(() => assert.fail('read'), node);
-    assert.equal((await keyring.lookup('reg.io/x:1', podWith())).length, 1);
+    assert.equal((await keyring.credentials('reg.io/x:1', podWith())).length, 1);
     assert.deepEqual(await keyring.missingSecrets(podWith()), []);
   });
 
   it('names the secret that is no docker configuration, and nothing that is in it', async () => {
     const broken = { ...secret('bad', {}), data: new Map([['.dockerconfigjson', Buffer.from('{"auths": {"reg.io": s3cr3t}}')]]) };
     const keyring = new PodKeyring(async () => ({ secrets: [broken], missing: [] }), node);
-    await assert.rejects(keyring.lookup('reg.io/x:1', podWith('bad')), (err: Error) => {
+    await assert.rejects(keyring.credentials('reg.io/x:1', podWith('bad')), (err: Error) => {
       assert.match(err.message, /^secret ns\/bad: .*no JSON$/);
       assert.doesNotMatch(err.message, /s3cr3t/);
       return true;
@@ -60,7 +60,7 @@ describe('PodKeyring', () => {
   it('leaves secrets of other types alone', async () => {
     const opaque = { ...secret('o', { 'reg.io': login('a') }), type: 'Opaque' };
     const keyring = new PodKeyring(async () => ({ secrets: [opaque], missing: [] }), { lookup: () => [] });
-    assert.deepEqual(await keyring.lookup('reg.io/x:1', podWith('o')), []);
+    assert.deepEqual(await keyring.credentials('reg.io/x:1', podWith('o')), []);
   });
 });
 

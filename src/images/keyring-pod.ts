@@ -1,7 +1,6 @@
 import { parseImageName } from '../api/image-name.ts';
 import type { Pod } from '../api/types.ts';
-import type { AuthConfig } from '../cri/types.ts';
-import { authConfig, type Credential, CredentialIndex } from './credential-index.ts';
+import { type Credential, CredentialIndex } from './credential-index.ts';
 import { DockerConfigError, parseDockerCfg, parseDockerConfigJson } from './docker-config.ts';
 import type { Keyring } from './keyring.ts';
 
@@ -17,9 +16,9 @@ export interface RegistrySecret {
 /** The imagePullSecrets of a pod: those that are there, and the names of the others. Never rejects. */
 export type ReadPullSecrets = (pod: Pod) => Promise<{ secrets: readonly RegistrySecret[]; missing: readonly string[] }>;
 
-/** Finds credentials for a repository: the image without tag and digest, with its registry. */
+/** Finds credentials for a repository (the image without tag and digest, with its registry) that a pod may use. */
 export interface RepositoryKeyring {
-  lookup(repo: string): Credential[] | Promise<Credential[]>;
+  lookup(repo: string, pod: Pod): Credential[] | Promise<Credential[]>;
 }
 
 const Kinds = [
@@ -27,26 +26,24 @@ const Kinds = [
   { type: 'kubernetes.io/dockercfg', key: '.dockercfg', parse: parseDockerCfg },
 ] as const;
 
-/** The credentials of the pod's secrets, all sorted as one set, then the node's. */
+/** The credentials of the pod's secrets, all sorted as one set, then those of the node: its own, then its plug-ins'. */
 export class PodKeyring implements Keyring {
   readonly #secrets: ReadPullSecrets;
-  readonly #node: RepositoryKeyring;
+  readonly #node: readonly RepositoryKeyring[];
 
-  constructor(secrets: ReadPullSecrets, node: RepositoryKeyring) {
+  constructor(secrets: ReadPullSecrets, ...node: readonly RepositoryKeyring[]) {
     this.#secrets = secrets;
     this.#node = node;
   }
 
-  async lookup(image: string, pod: Pod): Promise<AuthConfig[]> {
-    return (await this.credentials(image, pod)).map(authConfig);
-  }
-
-  /** With their sources. Rejects when a secret cannot be read as what it says it is. */
+  /** Rejects when a secret cannot be read as what it says it is. */
   async credentials(image: string, pod: Pod): Promise<Credential[]> {
     const { repo } = parseImageName(image);
     const names = pod.spec.imagePullSecrets ?? [];
     const secrets = names.length === 0 ? [] : (await this.#secrets(pod)).secrets;
-    return [...indexOfSecrets(secrets).lookup(repo), ...(await this.#node.lookup(repo))];
+    const found = indexOfSecrets(secrets).lookup(repo);
+    for (const keyring of this.#node) found.push(...(await keyring.lookup(repo, pod)));
+    return found;
   }
 
   async missingSecrets(pod: Pod): Promise<readonly string[]> {
@@ -63,7 +60,7 @@ export function indexOfSecrets(secrets: readonly RegistrySecret[]): CredentialIn
     const bytes = kind === undefined ? undefined : data.get(kind.key);
     if (kind === undefined || bytes === undefined || bytes.length === 0) continue;
     try {
-      index.add(kind.parse(Buffer.from(bytes).toString()), { namespace, name, uid });
+      index.add(kind.parse(Buffer.from(bytes).toString()), { kind: 'secret', namespace, name, uid });
     } catch (err) {
       if (!(err instanceof DockerConfigError)) throw err;
       throw new DockerConfigError(`secret ${namespace}/${name}: ${err.message}`);

@@ -1,11 +1,11 @@
 import type { Pod } from '../api/types.ts';
-import type { AuthConfig } from '../cri/types.ts';
+import type { Credential } from './credential-index.ts';
 
 /** Finds the credentials for an image, in the order in which they are to be tried. None: the pull is anonymous. */
 export interface Keyring {
-  lookup(image: string, pod: Pod): AuthConfig[] | Promise<AuthConfig[]>;
+  credentials(image: string, pod: Pod): Credential[] | Promise<Credential[]>;
   /** Names of the pod's pull secrets that could not be read: told when a pull has failed. */
   missingSecrets?(pod: Pod): Promise<readonly string[]>;
 }
 
-export const emptyKeyring: Keyring = { lookup: () => [] };
+export const emptyKeyring: Keyring = { credentials: () => [] };
