@@ -20,10 +20,6 @@ import { nodeMounts } from '../host/mounts.ts';
 import { nodeAddresses, nodeName } from '../host/network.ts';
 import { systemRandom } from '../host/random.ts';
 import { systemTailReader } from '../host/tail.ts';
-import { ImageManager } from '../images/image-manager.ts';
-import { type ImageMetrics, imageSizeBucket } from '../images/image-metrics.ts';
-import { NodeKeyring } from '../images/keyring-node.ts';
-import { PodKeyring } from '../images/keyring-pod.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createKubelet, type Kubelet, type KubeletOptions, type KubeletPorts } from '../kubelet.ts';
 import { nodeReference } from '../node/node-reference.ts';
@@ -48,6 +44,7 @@ import type { NodeSettings } from '../sync/node-settings.ts';
 import { PodSpecs } from '../sync/specs.ts';
 
 import type { ClusterInput, ClusterLink } from './cluster.ts';
+import { nodeImages } from './images.ts';
 import { nodeUpkeep } from './upkeep.ts';
 import { nodeVolumes } from './volumes.ts';
 
@@ -164,25 +161,18 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     random: systemRandom,
     events,
   });
-  const images = new ImageManager({
-    images: runtime.images,
-    keyring: new PodKeyring(
-      async (pod) => (await objects?.pullSecrets(pod)) ?? { secrets: [], missing: [] },
-      new NodeKeyring({ files, clock, log, rootDir: flags.rootDir, workingDir: process.cwd(), homeDir: process.env['HOME'] ?? '' }),
-    ),
-    clock,
+  const images = await nodeImages({ flags, config, runtime, objects, events, metrics, log });
+  const upkeep = nodeUpkeep({
+    config,
+    runtime,
+    podLogsDir,
+    log,
     events,
-    metrics: imageMetrics(metrics),
-    limits: {
-      serial: config.serializeImagePulls,
-      maxParallel: config.maxParallelImagePulls,
-      qps: config.registryPullQPS,
-      burst: config.registryBurst,
-    },
-    verifyCredentials: config.gates.enabled('KubeletEnsureSecretPulledImages'),
+    node,
+    metrics,
+    imageRemoved: images.removed,
+    imagesListed: images.listed,
   });
-  const imageRemoved = (id: string) => images.forget(id);
-  const upkeep = nodeUpkeep({ config, runtime, podLogsDir, log, events, node, metrics, imageRemoved });
   const schedule = new Schedule(clock);
   const expandCommand = (command: readonly string[], env: readonly EnvVar[]) => expandStaticCommand(command, env) ?? [];
   const ports: KubeletPorts = {
@@ -195,7 +185,7 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     metrics,
     runtime: runtime.runtime,
     runtimeName: runtime.version.runtimeName,
-    images,
+    images: images.manager,
     specs,
     hooks: new Hooks({ runtime: runtime.runtime, clock }),
     cgroups,
@@ -346,11 +336,4 @@ function nodeSettings(
 async function noRuntimeClasses(name: string | undefined): Promise<string> {
   if (name === undefined || name === '') return '';
   throw new Error(`runtimeClassName ${JSON.stringify(name)}: a node without an API server knows no RuntimeClass`);
-}
-
-function imageMetrics(metrics: AgentMetrics): ImageMetrics {
-  return {
-    pulled: (seconds, size) => metrics.imagePulled(seconds, imageSizeBucket(size)),
-    ensured: (policy, present, required) => metrics.ensured(policy, present, required),
-  };
 }

@@ -1,6 +1,7 @@
 import type { ResolvedConfig } from '../config/resolve.ts';
 import { LogRotation } from '../containers/log-rotation.ts';
 import type { ConnectedRuntime } from '../cri/connect.ts';
+import type { Image } from '../cri/types.ts';
 import { systemClock } from '../host/clock.ts';
 import { diskSpace } from '../host/disk.ts';
 import { nodeFiles } from '../host/files-node.ts';
@@ -20,10 +21,12 @@ export interface UpkeepInput {
   metrics: Pick<AgentMetrics, 'imageCollected'>;
   /** An image was removed. */
   imageRemoved(id: string): void;
+  /** What the runtime has. */
+  imagesListed(images: readonly Image[]): void;
 }
 
 /** What keeps this machine's disk from filling up with logs and images. */
-export function nodeUpkeep({ config, runtime, podLogsDir, log, events, node, metrics, imageRemoved }: UpkeepInput) {
+export function nodeUpkeep({ config, runtime, podLogsDir, log, events, node, metrics, imageRemoved, imagesListed }: UpkeepInput) {
   const clock = systemClock;
   const logRotation = new LogRotation({
     runtime: runtime.runtime,
@@ -45,6 +48,7 @@ export function nodeUpkeep({ config, runtime, podLogsDir, log, events, node, met
     disk: diskSpace,
     collected: (reason) => metrics.imageCollected(reason),
     removed: imageRemoved,
+    listed: imagesListed,
     clock,
     log,
     events,

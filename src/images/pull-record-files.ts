@@ -8,21 +8,25 @@ const Prefix = 'sha256-';
 /** A record grows with every secret that an image was pulled with. */
 const MaxBytes = 4 * 1024 * 1024;
 
-export type RecordFiles = Pick<Files, 'mkdir' | 'read' | 'writeAtomic' | 'list' | 'unlink'>;
+export type RecordFiles = Pick<Files, 'mkdir' | 'stat' | 'read' | 'writeAtomic' | 'list' | 'unlink'>;
 
 /** {root}/image_manager (contract: node.md §14): what is being pulled, and what was pulled and with what. */
 export class PullRecordFiles {
   readonly #files: RecordFiles;
+  readonly #root: string;
   readonly #pulling: string;
   readonly #pulled: string;
 
   constructor(files: RecordFiles, rootDir: string) {
     this.#files = files;
+    this.#root = rootDir;
     this.#pulling = posix.join(rootDir, 'image_manager/pulling');
     this.#pulled = posix.join(rootDir, 'image_manager/pulled');
   }
 
   async prepare(): Promise<void> {
+    // With the mode of its own, should it be missing.
+    if ((await this.#files.stat(this.#root)) === undefined) await this.#files.mkdir(this.#root, 0o750);
     for (const dir of [this.#pulling, this.#pulled]) await this.#files.mkdir(dir, 0o700);
   }
 

@@ -1,5 +1,5 @@
 import type { Pod } from '../api/types.ts';
-import type { CallOptions, KubeApi, KubeCall } from './api.ts';
+import type { CallOptions, KubeApi, KubeCall, KubeObject } from './api.ts';
 import type { ListTarget } from './reflector.ts';
 import type {
   CertificateSigningRequest,
@@ -108,6 +108,8 @@ export const serviceTarget: ListTarget = { path: `${core}/services` };
 const runtimeClasses = '/apis/node.k8s.io/v1/runtimeclasses';
 export const runtimeClassTarget: ListTarget = { path: runtimeClasses };
 export const getRuntimeClass = (api: KubeApi, name: string, o?: CallOptions) => get<RuntimeClass>(api, apiPath(runtimeClasses, name), o);
+export const getServiceAccount = (api: KubeApi, ns: string, name: string, o?: CallOptions) =>
+  get<KubeObject>(api, inNamespace(core, ns, 'serviceaccounts', name), o);
 export const requestToken = (api: KubeApi, ns: string, serviceAccount: string, body: TokenRequest, o?: CallOptions) =>
   write<TokenRequest>(api, 'POST', inNamespace(core, ns, 'serviceaccounts', serviceAccount, 'token'), body, o);
 

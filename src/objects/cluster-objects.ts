@@ -3,6 +3,7 @@ import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
 import type { KubeApi, KubeObject } from '../kube/api.ts';
+import { getServiceAccount } from '../kube/typed.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Health, Service } from '../observe/service.ts';
 import { CachedObjects } from './cached-objects.ts';
@@ -19,6 +20,8 @@ import { WatchedObjects } from './watched-objects.ts';
 const SweepMs = 60_000;
 /** Volumes are read once a sync: an object that was not read for so many of them belongs to environments only. */
 const IdleSyncs = 5;
+/** What the API server gives to a request that names no life of its token. */
+const DefaultTokenSeconds = 3600;
 
 export interface ClusterObjectsDeps {
   api: KubeApi;
@@ -112,6 +115,26 @@ export class ClusterObjects implements Service {
       pod: { name, uid },
     });
     return token;
+  }
+
+  /** A token of the pod's service account, which must be that of this UID, for what the node does in its name. */
+  async tokenOfAccount(pod: Pod, serviceAccountUid: string, audience: string): Promise<string> {
+    const { namespace, name, uid } = pod.metadata;
+    const { token } = await this.tokens.token({
+      namespace,
+      serviceAccount: pod.spec.serviceAccountName || 'default',
+      serviceAccountUid,
+      audiences: [audience],
+      expirationSeconds: DefaultTokenSeconds,
+      pod: { name, uid },
+    });
+    return token;
+  }
+
+  /** Asks the API server. Rejects with KubeError when it is not there. */
+  async serviceAccount(namespace: string, name: string): Promise<{ uid: string; annotations: ReadonlyMap<string, string> }> {
+    const { metadata } = await getServiceAccount(this.#deps.api, namespace, name);
+    return { uid: metadata.uid ?? '', annotations: new Map(Object.entries(metadata.annotations ?? {})) };
   }
 
   /** Never rejects. */

@@ -18,6 +18,8 @@ const RenewalWaitMs = 1_000;
 export interface TokenSpec {
   namespace: string;
   serviceAccount: string;
+  /** The server refuses when the service account of this name is another one by now. */
+  serviceAccountUid?: string;
   /** Empty: the API server's own. */
   audiences: readonly string[];
   expirationSeconds: number;
@@ -60,7 +62,16 @@ export class TokenManager {
 
   /** A token that has not expired. A failed renewal leaves the old one until then. Rejects when there is none. */
   async token(spec: TokenSpec): Promise<ServiceAccountToken> {
-    const key = JSON.stringify([spec.serviceAccount, spec.namespace, spec.audiences, spec.expirationSeconds, spec.pod.name, spec.pod.uid]);
+    const { name, uid } = spec.pod;
+    const key = JSON.stringify([
+      spec.serviceAccount,
+      spec.serviceAccountUid,
+      spec.namespace,
+      spec.audiences,
+      spec.expirationSeconds,
+      name,
+      uid,
+    ]);
     const kept = this.#kept.get(key);
     if (kept !== undefined && !this.#isDue(kept)) return kept;
     const asking = this.#ask(key, spec);
@@ -108,11 +119,11 @@ export class TokenManager {
     return asking;
   }
 
-  async #request({ namespace, serviceAccount, audiences, expirationSeconds, pod }: TokenSpec): Promise<Kept> {
+  async #request({ namespace, serviceAccount, serviceAccountUid, audiences, expirationSeconds, pod }: TokenSpec): Promise<Kept> {
     const body: TokenRequest = {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenRequest',
-      metadata: {},
+      metadata: serviceAccountUid === undefined ? {} : { uid: serviceAccountUid },
       spec: {
         audiences: [...audiences],
         expirationSeconds,

@@ -22,6 +22,14 @@ export interface AgentMetrics extends KubeletMetrics {
   imagePulled(seconds: number, sizeBucket: string): void;
   /** kubelet_image_manager_ensure_image_requests_total; undefined is `unknown`. */
   ensured(policy: string, presentLocally: boolean | undefined, pullRequired: boolean | undefined): void;
+  /** kubelet_imagemanager_image_mustpull_checks_total. */
+  accessChecked(result: string): void;
+  /** kubelet_imagemanager_ondisk_pullintents and _pulledrecords. */
+  recorded(intents: number, records: number): void;
+  /** kubelet_credential_provider_plugin_duration and _errors_total. */
+  pluginRan(plugin: string, seconds: number, failed: boolean): void;
+  /** kubelet_credential_provider_config_info. */
+  configRead(hash: string): void;
   /** kubelet_image_garbage_collected_total. */
   imageCollected(reason: 'age' | 'space'): void;
   /** kubelet_pod_start_duration_seconds: from the first sight of a pod to its first sync. */
@@ -142,6 +150,36 @@ export function createAgentMetrics(metrics: Metrics, monotonicSeconds: () => num
       );
       counter.inc({ pull_policy: policy.toLowerCase(), present_locally: ratio(presentLocally), pull_required: ratio(pullRequired) });
     },
+    accessChecked: (result) =>
+      metrics
+        .counter(
+          'kubelet_imagemanager_image_mustpull_checks_total',
+          '[ALPHA] Present images for which it was checked whether a pod may use them',
+          ['result'],
+        )
+        .inc({ result }),
+    recorded(intents, records) {
+      metrics.gauge('kubelet_imagemanager_ondisk_pullintents', '[ALPHA] Image pulls under way or left over, on disk').set(intents);
+      metrics.gauge('kubelet_imagemanager_ondisk_pulledrecords', '[ALPHA] Records of pulled images on disk').set(records);
+    },
+    pluginRan(plugin, duration, failed) {
+      const labels = { plugin_name: plugin };
+      metrics
+        .histogram('kubelet_credential_provider_plugin_duration', '[ALPHA] Seconds that runs of credential provider plug-ins took', [
+          'plugin_name',
+        ])
+        .observe(duration, labels);
+      if (failed)
+        metrics
+          .counter('kubelet_credential_provider_plugin_errors_total', '[ALPHA] Runs of credential provider plug-ins that failed', [
+            'plugin_name',
+          ])
+          .inc(labels);
+    },
+    configRead: (hash) =>
+      metrics
+        .gauge('kubelet_credential_provider_config_info', '[ALPHA] The configuration of credential providers, by its hash', ['hash'])
+        .set(1, { hash }),
     imageCollected: (reason) =>
       metrics.counter('kubelet_image_garbage_collected_total', '[ALPHA] Images that were removed', ['reason']).inc({ reason }),
     podStarted: (s) =>
