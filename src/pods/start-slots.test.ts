@@ -46,6 +46,35 @@ describe('start slots', () => {
     await third;
     assert.equal(slots.load.used, 1);
   });
+  it('are one a pod, however many of its containers wait for something outside', async () => {
+    const clock = new SimClock();
+    const slots = new StartSlots(clock, 2);
+    const slot = await slots.acquire(false, never);
+    const works = Array.from({ length: 50 }, () => Promise.withResolvers<void>());
+    const waits = works.map((work) => slot.whileSlow(work.promise));
+    await clock.advance(60);
+    assert.equal(slots.load.used, 0);
+    for (const work of works) work.resolve();
+    await Promise.all(waits);
+    assert.deepEqual(slots.load, { used: 1, waiting: 0 });
+    slot.release();
+    assert.deepEqual(slots.load, { used: 0, waiting: 0 });
+  });
+  it('are given back by a pod that was over before it got its own again', async () => {
+    const clock = new SimClock();
+    const slots = new StartSlots(clock, 1);
+    const slot = await slots.acquire(false, never);
+    const works = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const waits = works.map((work) => slot.whileSlow(work.promise));
+    await clock.advance(60);
+    const other = await slots.acquire(false, never);
+    for (const work of works) work.resolve();
+    await clock.settle();
+    slot.release();
+    other.release();
+    await Promise.all(waits);
+    assert.deepEqual(slots.load, { used: 0, waiting: 0 });
+  });
   it('are kept by what is quick', async () => {
     const clock = new SimClock();
     const slots = new StartSlots(clock, 1);

@@ -55,12 +55,21 @@ export class StartSlots {
       lend.cancel();
       this.#give();
     };
-    const take = async () => {
-      await this.#take(0, signal);
-      holding = true;
-      lend = this.#lendLater(() => letGo());
-    };
     let released = false;
+    let taking: Promise<void> | undefined;
+    /** Containers of one pod wait side by side: whoever comes back first takes the one slot for all. */
+    const take = () => {
+      taking ??= this.#take(0, signal)
+        .then(() => {
+          holding = true;
+          lend = this.#lendLater(() => letGo());
+          if (released) letGo();
+        })
+        .finally(() => {
+          taking = undefined;
+        });
+      return taking;
+    };
     return {
       whileSlow: async (work) => {
         const slow = this.#clock.after(SLOW_MS, letGo, true);
