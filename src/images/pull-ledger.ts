@@ -21,7 +21,7 @@ export interface LedgerMetrics {
 
 export interface PullLedgerDeps {
   files: PullRecordFiles;
-  images: Pick<CriImages, 'listImages' | 'imageStatus'>;
+  images: Pick<CriImages, 'imageStatus'>;
   policy: VerificationPolicy;
   clock: Pick<Clock, 'now'>;
   log: Logger;
