@@ -5,9 +5,7 @@ export interface Due {
   cancel(): void;
 }
 
-interface Entry {
-  at: number;
-  order: number;
+interface Entry extends Due {
   fn: (() => void) | undefined;
 }
 
@@ -16,11 +14,16 @@ const STEP_MS = 10;
 /** So many are begun before the event loop gets its turn: connections of one instant must not block it. */
 const AT_ONCE = 16;
 
-/** All waits of all probes on one timer: a heap of what is due next. */
+/**
+ * All waits of all probes on one timer. Waits of one step lie in one list, and a heap holds the steps: to wait costs a
+ * push, and most time-outs are cancelled long before their step comes.
+ */
 export class Schedule {
   readonly #clock: Clock;
-  readonly #heap: Entry[] = [];
-  #order = 0;
+  /** By step number. */
+  readonly #steps = new Map<number, Entry[]>();
+  /** Step numbers, the least first. */
+  readonly #heap: number[] = [];
   #timer: { at: number; timer: Timer } | undefined;
 
   constructor(clock: Clock) {
@@ -29,14 +32,21 @@ export class Schedule {
 
   /** Calls `fn` once after `ms` milliseconds, never before the caller returned. Not exact: up to 10 ms late. */
   after(ms: number, fn: () => void): Due {
-    const entry: Entry = { at: this.#clock.monotonic() + Math.max(0, ms), order: this.#order++, fn };
-    this.#push(entry);
-    this.#arm();
-    return {
-      cancel: () => {
-        entry.fn = undefined;
+    const step = Math.ceil((this.#clock.monotonic() + Math.max(0, ms)) / STEP_MS);
+    const entry: Entry = {
+      fn,
+      cancel() {
+        this.fn = undefined;
       },
     };
+    const list = this.#steps.get(step);
+    if (list !== undefined) list.push(entry);
+    else {
+      this.#steps.set(step, [entry]);
+      this.#push(step);
+      this.#arm();
+    }
+    return entry;
   }
 
   /** Milliseconds on the clock that the waits run on. */
@@ -44,18 +54,11 @@ export class Schedule {
     return this.#clock.monotonic();
   }
 
-  /** Entries that are neither over nor cancelled. */
-  get waiting(): number {
-    return this.#heap.reduce((n, entry) => (entry.fn === undefined ? n : n + 1), 0);
-  }
-
   #arm(): void {
-    while (this.#heap[0] !== undefined && this.#heap[0].fn === undefined) this.#pop();
-    const top = this.#heap[0];
-    if (top === undefined) return;
-    const at = Math.ceil(top.at / STEP_MS) * STEP_MS;
-    if (this.#timer !== undefined && this.#timer.at <= at) return;
-    this.#set(at);
+    const step = this.#heap[0];
+    if (step === undefined) return;
+    const at = step * STEP_MS;
+    if (this.#timer === undefined || this.#timer.at > at) this.#set(at);
   }
 
   #set(at: number): void {
@@ -69,33 +72,40 @@ export class Schedule {
     const now = this.#clock.monotonic();
     let begun = 0;
     // A timer may fire a fraction of a millisecond early.
-    for (let top = this.#heap[0]; top !== undefined && top.at <= now + 1; top = this.#heap[0]) {
-      if (begun === AT_ONCE) {
+    for (let step = this.#heap[0]; step !== undefined && step * STEP_MS <= now + 1; step = this.#heap[0]) {
+      const list = this.#steps.get(step) ?? [];
+      let at = 0;
+      while (at < list.length && begun < AT_ONCE) {
+        const entry = list[at++];
+        const fn = entry?.fn;
+        if (entry === undefined || fn === undefined) continue;
+        entry.fn = undefined;
+        begun += 1;
+        fn();
+      }
+      if (at < list.length) {
+        list.splice(0, at);
         this.#set(now);
         return;
       }
+      this.#steps.delete(step);
       this.#pop();
-      if (top.fn === undefined) continue;
-      begun += 1;
-      const { fn } = top;
-      top.fn = undefined;
-      fn();
     }
     this.#arm();
   }
 
-  #push(entry: Entry): void {
+  #push(step: number): void {
     const heap = this.#heap;
     let i = heap.length;
-    heap.push(entry);
+    heap.push(step);
     while (i > 0) {
       const up = (i - 1) >> 1;
-      const parent = heap[up];
-      if (parent === undefined || !isBefore(entry, parent)) break;
+      const parent = heap[up] ?? 0;
+      if (parent <= step) break;
       heap[i] = parent;
       i = up;
     }
-    heap[i] = entry;
+    heap[i] = step;
   }
 
   #pop(): void {
@@ -105,17 +115,14 @@ export class Schedule {
     let i = 0;
     for (;;) {
       const left = 2 * i + 1;
-      const right = heap[left + 1];
-      const leftEntry = heap[left];
-      if (leftEntry === undefined) break;
-      const takeRight = right !== undefined && isBefore(right, leftEntry);
-      const least = takeRight ? right : leftEntry;
-      if (!isBefore(least, last)) break;
+      const leftStep = heap[left];
+      if (leftStep === undefined) break;
+      const rightStep = heap[left + 1] ?? Number.POSITIVE_INFINITY;
+      const least = Math.min(leftStep, rightStep);
+      if (least >= last) break;
       heap[i] = least;
-      i = takeRight ? left + 1 : left;
+      i = rightStep < leftStep ? left + 1 : left;
     }
     heap[i] = last;
   }
 }
-
-const isBefore = (a: Entry, b: Entry) => a.at < b.at || (a.at === b.at && a.order < b.order);
