@@ -262,6 +262,12 @@ describe('a present image', () => {
     // It may still have come meanwhile.
     bed.world.present.set('reg.io/gone:1', image('sha256:late'));
     assert.equal((await refusal(bed.manager.ensureImage(request('reg.io/gone:1', 'Never')))).code, 'ErrImageNeverPull');
+    // A pull that fails proves nothing about it.
+    const pull = bed.world.pull;
+    bed.world.pull = () => Promise.reject(new CriError('Unknown', 'PullImage', 'denied'));
+    assert.equal((await refusal(bed.manager.ensureImage(request('reg.io/gone:1', 'IfNotPresent', 'b')))).code, 'ErrImagePull');
+    assert.equal((await refusal(bed.manager.ensureImage(request('reg.io/gone:1', 'Never', 'c')))).code, 'ErrImageNeverPull');
+    bed.world.pull = pull;
     bed.world.present.delete('reg.io/gone:1');
     await bed.ledger.listed([...bed.world.present.values()]);
     assert.deepEqual(bed.tree(), [`${Pulled}/${fileOf('sha256:x')}`]);

@@ -65,6 +65,18 @@ describe('TokenManager', () => {
     ]);
   });
 
+  it('names the UID of the account where it is given, and keeps those tokens apart', async () => {
+    const world = new World();
+    assert.equal(await world.token(), 't1');
+    assert.equal(await world.token({ ...spec, serviceAccountUid: 'one' }), 't2');
+    assert.equal(await world.token({ ...spec, serviceAccountUid: 'two' }), 't3');
+    assert.equal(await world.token({ ...spec, serviceAccountUid: 'one' }), 't2');
+    assert.deepEqual(
+      world.calls.map(({ body }) => body.metadata),
+      [{}, { uid: 'one' }, { uid: 'two' }],
+    );
+  });
+
   it('keeps one for each account, audience, life and pod', async () => {
     const world = new World();
     const variants: TokenSpec[] = [
