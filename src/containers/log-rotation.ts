@@ -37,6 +37,8 @@ export class LogRotation implements Service {
   readonly name = 'log-rotation';
   readonly #deps: LogRotationDeps;
   readonly #pause: Pause;
+  /** Where the log of each running container is: asked once, it never changes. */
+  #paths = new Map<string, string>();
   #loop: Promise<void> = Promise.resolve();
 
   constructor(deps: LogRotationDeps) {
@@ -63,7 +65,9 @@ export class LogRotation implements Service {
   /** One look at all running containers; what fails for one is logged and does not keep the others. */
   async rotateAll(signal: AbortSignal): Promise<void> {
     const { runtime, policy } = this.#deps;
-    const ids = (await runtime.listContainers({ state: 'running' }, { signal })).map((c) => c.id).values();
+    const running = (await runtime.listContainers({ state: 'running' }, { signal })).map((c) => c.id);
+    this.#paths = new Map(running.flatMap((id) => (this.#paths.has(id) ? [[id, this.#paths.get(id) ?? '']] : [])));
+    const ids = running.values();
     const worker = async () => {
       for (const id of ids) {
         if (signal.aborted) return;
@@ -88,7 +92,8 @@ export class LogRotation implements Service {
   async #container(id: string, signal: AbortSignal): Promise<void> {
     const { runtime, policy, podLogsDir, log } = this.#deps;
     try {
-      const path = normalize((await runtime.containerStatus(id, { signal })).logPath);
+      const path = this.#paths.get(id) ?? normalize((await runtime.containerStatus(id, { signal })).logPath);
+      this.#paths.set(id, path);
       if (!path.startsWith(`${podLogsDir}/`)) return;
       const info = await this.#measure(id, path, signal);
       if (info !== undefined && info.size >= policy.maxSize) await this.#rotate(id, path, signal);
