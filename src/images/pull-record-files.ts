@@ -8,6 +8,9 @@ const Prefix = 'sha256-';
 /** A record grows with every secret that an image was pulled with. */
 const MaxBytes = 4 * 1024 * 1024;
 
+/** How many are kept in memory. */
+const MaxKnown = 1000;
+
 export type RecordFiles = Pick<Files, 'mkdir' | 'stat' | 'read' | 'writeAtomic' | 'list' | 'unlink'>;
 
 /** {root}/image_manager (contract: node.md §14): what is being pulled, and what was pulled and with what. */
@@ -16,6 +19,9 @@ export class PullRecordFiles {
   readonly #root: string;
   readonly #pulling: string;
   readonly #pulled: string;
+  /** Only this process writes records: what was read once holds until then. Absent ones too, which most images are. */
+  readonly #known = new Map<string, PulledRecord | undefined>();
+  #changes = 0;
 
   constructor(files: RecordFiles, rootDir: string) {
     this.#files = files;
@@ -38,16 +44,34 @@ export class PullRecordFiles {
     return this.#files.unlink(pathOf(this.#pulling, image));
   }
 
-  writeRecord(record: PulledRecord): Promise<void> {
-    return this.#write(this.#pulled, record.imageRef, recordJson(record));
+  async writeRecord(record: PulledRecord): Promise<void> {
+    await this.#write(this.#pulled, record.imageRef, recordJson(record));
+    this.#changed(record.imageRef);
   }
 
-  removeRecord(imageRef: string): Promise<void> {
-    return this.#files.unlink(pathOf(this.#pulled, imageRef));
+  async removeRecord(imageRef: string): Promise<void> {
+    await this.#files.unlink(pathOf(this.#pulled, imageRef));
+    this.#changed(imageRef);
   }
 
   /** Undefined when there is none. Rejects with PullRecordError when the file cannot be used. */
   async record(imageRef: string): Promise<PulledRecord | undefined> {
+    if (this.#known.has(imageRef)) return this.#known.get(imageRef);
+    const changes = this.#changes;
+    const found = await this.#read(imageRef);
+    // Read while one was written: it may be the old one.
+    if (changes !== this.#changes) return found;
+    if (this.#known.size >= MaxKnown) this.#known.clear();
+    this.#known.set(imageRef, found);
+    return found;
+  }
+
+  #changed(imageRef: string): void {
+    this.#changes++;
+    this.#known.delete(imageRef);
+  }
+
+  async #read(imageRef: string): Promise<PulledRecord | undefined> {
     try {
       const record = readRecord((await this.#files.read(pathOf(this.#pulled, imageRef), MaxBytes)).toString());
       return record.imageRef === imageRef ? record : undefined;
