@@ -16,7 +16,7 @@ function keyringOf(files: Record<string, string>, clock = new SimClock()) {
     clock,
     log: silentLogger,
     rootDir: '/root/kubelet',
-    workingDir: '/work',
+    workingDir: '/cwd',
     homeDir: '/home/me',
   });
   const users = async (repo = 'reg.io/x') => (await keyring.lookup(repo)).map((c) => c.login.username);
@@ -27,11 +27,11 @@ describe('NodeKeyring', () => {
   it('takes the first configuration of the contract’s places', async () => {
     const files = new Map([
       ['/root/kubelet/config.json', config('root-dir')],
-      ['/work/config.json', config('cwd')],
+      ['/cwd/config.json', config('cwd')],
       ['/home/me/.docker/config.json', config('home')],
       ['/.docker/config.json', config('slash')],
       ['/root/kubelet/.dockercfg', cfg('old-root-dir')],
-      ['/work/.dockercfg', cfg('old-cwd')],
+      ['/cwd/.dockercfg', cfg('old-cwd')],
       ['/home/me/.dockercfg', cfg('old-home')],
       ['/.dockercfg', cfg('old-slash')],
     ]);
@@ -46,13 +46,13 @@ describe('NodeKeyring', () => {
   });
 
   it('goes on to the next one when one cannot be read', async () => {
-    assert.deepEqual(await keyringOf({ '/root/kubelet/config.json': '{', '/work/config.json': config('cwd') }).users(), ['cwd']);
+    assert.deepEqual(await keyringOf({ '/root/kubelet/config.json': '{', '/cwd/config.json': config('cwd') }).users(), ['cwd']);
   });
 
   it('reads again after five minutes', async () => {
-    const { disk, clock, users } = keyringOf({ '/work/config.json': config('old') });
+    const { disk, clock, users } = keyringOf({ '/cwd/config.json': config('old') });
     assert.deepEqual(await users(), ['old']);
-    disk.seed({ '/work/config.json': config('new') });
+    disk.seed({ '/cwd/config.json': config('new') });
     await clock.advance(299_000);
     assert.deepEqual(await users(), ['old']);
     await clock.advance(2_000);
