@@ -2,7 +2,7 @@ import type { PodUid } from '../api/brands.ts';
 import type { Pod, PodStatus } from '../api/types.ts';
 import type { MadeMembers } from '../pleg/observer.ts';
 import type { ObservedPod } from '../pleg/types.ts';
-import type { ProbeKind, ProbeResult } from '../sync/plan.ts';
+import type { ProbeKind, ProbeResult } from '../sync/plan-input.ts';
 import type { StatusOverride } from './lifecycle.ts';
 
 /** Computes and stores what the API shows of a pod. */

@@ -16,7 +16,8 @@ import { isBackOff, SyncError } from '../sync/errors.ts';
 import { containerEventObject, podEventObject } from '../sync/event-object.ts';
 import { execute } from '../sync/execute.ts';
 import { textOf } from '../sync/kill.ts';
-import { plan, statusesOf } from '../sync/plan.ts';
+import { plan } from '../sync/plan.ts';
+import { statusesOf } from '../sync/plan-input.ts';
 import { findContainer } from '../sync/start-container.ts';
 import type { PodLifecycle, StepResult } from './lifecycle.ts';
 import type {

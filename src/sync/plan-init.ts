@@ -1,7 +1,7 @@
 import type { Container } from '../api/types.ts';
 import type { ObservedContainer } from '../pleg/types.ts';
 import type { BackOffWait, PodAction } from './actions.ts';
-import type { PlanInput } from './plan.ts';
+import type { PlanInput } from './plan-input.ts';
 import { killOfRunning, startOrWait } from './plan-regular.ts';
 
 export interface InitPlan {

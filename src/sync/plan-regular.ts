@@ -1,7 +1,7 @@
 import type { Container } from '../api/types.ts';
 import type { ObservedContainer } from '../pleg/types.ts';
 import type { BackOffWait, ContainerKind, PodAction } from './actions.ts';
-import { type PlanInput, statusesOf } from './plan.ts';
+import { type PlanInput, statusesOf } from './plan-input.ts';
 
 export interface ContainersPlan {
   actions: PodAction[];

@@ -5,7 +5,8 @@ import { shouldRestart } from '../api/restart.ts';
 import type { Container, Pod, PodSpec } from '../api/types.ts';
 import type { ContainerStatus } from '../cri/types.ts';
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from '../pleg/types.ts';
-import { type PlanInput, plan } from './plan.ts';
+import { plan } from './plan.ts';
+import type { PlanInput } from './plan-input.ts';
 
 const main: Container = { name: 'main', image: 'i' };
 const pod = (spec: Partial<PodSpec>): Pod => ({

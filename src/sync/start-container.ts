@@ -9,7 +9,7 @@ import type { StageContext, SyncDeps } from './context.ts';
 import { SyncError, type SyncErrorCode } from './errors.ts';
 import { containerEventObject, containerFieldPath } from './event-object.ts';
 import { killContainer, textOf } from './kill.ts';
-import { statusesOf } from './plan.ts';
+import { statusesOf } from './plan-input.ts';
 import { nextRestartCount } from './restart-count.ts';
 
 /**
