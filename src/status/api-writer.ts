@@ -17,6 +17,8 @@ import { isoSeconds } from './times.ts';
 
 /** Contract pod-lifecycle §14: a change at once, and a full pass each ten seconds. */
 const FULL_PASS_MS = 10_000;
+/** A change that nobody waits for is held back this long: more of the same pod may follow, and go with it. */
+const COALESCE_MS = 200;
 /** How many pods are written side by side; the client's own limit of requests comes on top. */
 const PARALLEL = 8;
 
@@ -33,13 +35,6 @@ export interface ApiStatusWriterDeps {
   accepted?(pod: Pod): void;
 }
 
-interface Written {
-  /** Of the StatusManager's entry that the API server has. */
-  version: number;
-  /** Which API object holds it: another one is to be written anew. */
-  apiUid: string;
-}
-
 /**
  * Brings the statuses to the API server: the newest of each pod, coalesced, pods that became ready first; and deletes a
  * pod there once it was asked to go and nothing of it is left here. Patches name only what differs.
@@ -48,7 +43,6 @@ export class ApiStatusWriter implements Service {
   readonly name = 'status-writer';
   readonly #deps: ApiStatusWriterDeps;
   readonly #pause: Pause;
-  readonly #written = new Map<PodUid, Written>();
   /** The API server's answer to our last write: newer than the informer's copy for a moment. */
   readonly #answers = new Map<PodUid, Pod>();
   readonly #since = new Map<PodUid, number>();
@@ -95,7 +89,7 @@ export class ApiStatusWriter implements Service {
       if (clock.monotonic() - lastPass >= FULL_PASS_MS) {
         lastPass = clock.monotonic();
         for (const [uid] of statuses.entries()) this.#queue.add(uid);
-        for (const uid of this.#written.keys()) if (statuses.entry(uid) === undefined) this.#forget(uid);
+        for (const uid of this.#answers.keys()) if (statuses.entry(uid) === undefined) this.#forget(uid);
       }
       for (const uid of this.#next(PARALLEL - underWay.size)) {
         this.#queue.delete(uid);
@@ -107,16 +101,30 @@ export class ApiStatusWriter implements Service {
         });
         underWay.add(work);
       }
-      await this.#pause.wait(Math.max(1, FULL_PASS_MS - (clock.monotonic() - lastPass)), signal);
+      await this.#pause.wait(Math.max(1, Math.min(lastPass + FULL_PASS_MS, this.#firstDue()) - clock.monotonic()), signal);
     }
     await Promise.all(underWay);
   }
 
   /** Whose turn it is: those that became ready (or lost it) before the others. */
   #next(room: number): PodUid[] {
-    const free = [...this.#queue].filter((uid) => !this.#busy.has(uid));
+    const now = this.#deps.clock.monotonic();
+    const free = [...this.#queue].filter((uid) => !this.#busy.has(uid) && this.#dueAt(uid) <= now);
     if (free.length <= room) return free;
     return free.sort((a, b) => Number(this.#readyDiffers(b)) - Number(this.#readyDiffers(a))).slice(0, Math.max(0, room));
+  }
+
+  /** When the next held back change is to go. */
+  #firstDue(): number {
+    return Math.min(...[...this.#queue].filter((uid) => !this.#busy.has(uid)).map((uid) => this.#dueAt(uid)));
+  }
+
+  /** At once: what others wait for (ready or not, ended, gone), and what is written again. */
+  #dueAt(uid: PodUid): number {
+    const since = this.#since.get(uid);
+    const entry = this.#deps.statuses.entry(uid);
+    if (since === undefined || entry === undefined || entry.finished) return 0;
+    return isTerminalPhase(entry.status.phase) || this.#readyDiffers(uid) ? 0 : since + COALESCE_MS;
   }
 
   #readyDiffers(uid: PodUid): boolean {
@@ -158,7 +166,6 @@ export class ApiStatusWriter implements Service {
       this.#answers.set(uid, answer);
       accepted?.(entry.pod);
     }
-    this.#written.set(uid, { version: entry.version, apiUid: api.metadata.uid });
     const since = this.#since.get(uid);
     if (since !== undefined && body !== undefined) metrics?.statusSynced((clock.monotonic() - since) / 1000);
     this.#since.delete(uid);
@@ -193,7 +200,6 @@ export class ApiStatusWriter implements Service {
   }
 
   #forget(uid: PodUid): void {
-    this.#written.delete(uid);
     this.#answers.delete(uid);
     this.#since.delete(uid);
   }
