@@ -60,7 +60,6 @@ export interface KubeletPorts {
   specs: SpecBuilder;
   hooks: HookRunner;
   cgroups: PodCgroupsPort & {
-    setup(): Promise<void>;
     sweep(isKnown: (uid: string) => boolean): Promise<void>;
     /** Brings the QoS classes in line with the pods that are here. */
     updateQOS(active: readonly Pod[]): Promise<void>;
@@ -365,7 +364,6 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       await files.mkdir(podsDir, 0o750);
       await files.mkdir(podLogsDir, 0o750);
       await files.mkdir(containerLogsDir, 0o755);
-      await ports.cgroups.setup();
       for (const service of services) await service.start(signal);
     },
     async stop() {

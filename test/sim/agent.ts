@@ -106,7 +106,6 @@ export class Agent {
       }),
       hooks: new Hooks({ runtime, clock }),
       cgroups: {
-        setup: async () => {},
         updateQOS: async () => {},
         ensurePod: async (pod) => {
           if (process.alive) world.cgroups.add(pod.metadata.uid);
