@@ -58,7 +58,7 @@ test('changes that nobody waits for go together; a ready one at once, with what 
   statuses.set(pod(), { phase: 'Running', conditions: ready('True'), podIP: '10.0.0.1' });
   await clock.advance(1);
   assert.equal(calls.length, 1, 'ready goes first');
-  const { metadata, status } = calls[0]?.body as { metadata: object; status: PodStatus };
+  const { metadata, status } = (calls[0]?.body ?? assert.fail('no request')) as { metadata: object; status: PodStatus };
   assert.deepEqual(metadata, { uid }, 'the server refuses a pod of that name that came later');
   assert.deepEqual([status.phase, status.podIP], ['Running', '10.0.0.1']);
   await clock.advance(60_000);
