@@ -149,10 +149,12 @@ describe('probes on a real containerd', () => {
     await put('good', FOREVER, { readinessProbe: { ...fast, httpGet: { host: '127.0.0.1', port } } });
     const exec = (script: string) => ({ readinessProbe: { ...fast, exec: { command: ['sh', '-c', script] } } });
     await put('flood', FOREVER, exec('head -c 104857600 /dev/zero'));
+    await put('late', FOREVER, exec('exec sleep 1001'));
+    // Children that keep the output open: containerd waits for them, so this probe ends only at the call's own deadline.
     await put('forks', FOREVER, exec('for i in 1 2 3; do sleep 1000 & done; sleep 1000'));
     await put('endless', FOREVER, { readinessProbe: { ...fast, httpGet: { host: '127.0.0.1', port: endless } } });
     await untilReady(agent, 'good');
-    await said('the forks', /command timed out/);
+    await said('the late one', /command timed out[^\n]*exec sleep 1001/);
     await said('the endless one', /Readiness probe errored and resulted in failure state: context deadline exceeded/);
     asked.length = 0;
     await sleep(5_000);
@@ -162,6 +164,11 @@ describe('probes on a real containerd', () => {
     const status = await readFile(`/proc/${agent.pid()}/status`, 'utf8');
     const peak = Number(/^VmHWM:\s+([0-9]+)/m.exec(status)?.[1]) / 1024;
     assert.ok(peak < 400, `the agent used ${peak} MiB`);
-    for (const name of ['good', 'flood', 'forks', 'endless']) await removeManifest(agent, `${name}.yaml`);
+    const bad = ['flood', 'late', 'forks', 'endless'];
+    for (const name of bad) {
+      const status = await containerOf(agent, name);
+      assert.deepEqual([status?.state?.running !== undefined, status?.ready, status?.restartCount], [true, false, 0], name);
+    }
+    for (const name of ['good', ...bad]) await removeManifest(agent, `${name}.yaml`);
   });
 });
