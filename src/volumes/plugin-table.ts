@@ -1,12 +1,12 @@
 import type { Volume } from '../api/types.ts';
-import type { ContentVolumeDeps } from './content-volume.ts';
+import { ContentVolume, type ContentVolumeDeps } from './content-volume.ts';
 import type { VolumePlugin } from './plugin.ts';
-import { ConfigMapVolume } from './plugins/config-map.ts';
-import { DownwardApiVolume } from './plugins/downward-api.ts';
+import { ConfigMapKind } from './plugins/config-map.ts';
+import { DownwardApiKind } from './plugins/downward-api.ts';
 import { EmptyDir } from './plugins/empty-dir.ts';
 import { HostPath } from './plugins/host-path.ts';
-import { ProjectedVolume } from './plugins/projected.ts';
-import { SecretVolume } from './plugins/secret.ts';
+import { ProjectedKind } from './plugins/projected.ts';
+import { SecretKind } from './plugins/secret.ts';
 import { VolumeError } from './volume-error.ts';
 
 /** Every kind of volume that this agent can mount. */
@@ -14,10 +14,10 @@ export function volumePlugins(deps: ContentVolumeDeps): VolumePlugin[] {
   return [
     new EmptyDir(deps),
     new HostPath(deps),
-    new ConfigMapVolume(deps),
-    new SecretVolume(deps),
-    new DownwardApiVolume(deps),
-    new ProjectedVolume(deps),
+    new ContentVolume(ConfigMapKind, deps),
+    new ContentVolume(SecretKind, deps),
+    new ContentVolume(DownwardApiKind, deps),
+    new ContentVolume(ProjectedKind, deps),
   ];
 }
 

@@ -1,9 +1,8 @@
-import type { Pod, Volume } from '../../api/types.ts';
-import { type ContentVolumeDeps, showFiles } from '../content-volume.ts';
+import type { Pod } from '../../api/types.ts';
+import type { ContentKind } from '../content-volume.ts';
 import { fsUserOf } from '../fs-user.ts';
 import { configMapFiles, downwardFiles, type FileSources, objectsOf, secretFiles } from '../object-files.ts';
 import type { Payload } from '../payload.ts';
-import type { VolumeContext, VolumePlugin } from '../plugin.ts';
 import { defaultModeOf, has, type Source, sourceOf, sourcesOf, textField } from '../source-fields.ts';
 import { isFinal, textOf, VolumeError } from '../volume-error.ts';
 
@@ -30,42 +29,19 @@ const Readers: Readonly<Record<string, Reader>> = {
 };
 
 /** Files of several sources in one directory, in memory: a token may be among them. */
-export class ProjectedVolume implements VolumePlugin {
-  readonly name = 'kubernetes.io/projected';
-  readonly readOnly = true;
-  readonly relabel = true;
-  readonly refreshes = true;
-  readonly isHostPath = false;
-  readonly #deps: ContentVolumeDeps;
-
-  constructor(deps: ContentVolumeDeps) {
-    this.#deps = deps;
-  }
-
-  supports(volume: Volume): boolean {
-    return has(volume, 'projected');
-  }
-
-  async setUp(context: VolumeContext): Promise<void> {
-    const { pod, volume, fsGroup } = context;
-    const source = sourceOf(volume.projected);
-    const projection = { sources: this.#deps.sources, pod, defaultMode: defaultModeOf(source), fsGroup };
+export const ProjectedKind: ContentKind = {
+  name: 'kubernetes.io/projected',
+  field: 'projected',
+  inMemory: true,
+  async payload(sources, { pod, fsGroup }, source) {
+    const projection = { sources, pod, defaultMode: defaultModeOf(source), fsGroup };
     const parts = await Promise.allSettled(sourcesOf(source['sources']).map((part) => project(projection, part)));
     const failures = parts.flatMap((part) => (part.status === 'rejected' ? [part.reason as unknown] : []));
     if (failures.length > 0) throw together(failures);
     // In their order: a later source wins.
-    const payload: Payload = new Map(parts.flatMap((part) => (part.status === 'fulfilled' ? [...part.value] : [])));
-    await showFiles(this.#deps, context, payload, true);
-  }
-
-  hostPath(_volume: Volume, dir: string): string {
-    return dir;
-  }
-
-  tearDown(dir: string): Promise<void> {
-    return this.#deps.files.removeTree(dir);
-  }
-}
+    return new Map(parts.flatMap((part) => (part.status === 'fulfilled' ? [...part.value] : [])));
+  },
+};
 
 async function project(projection: Projection, part: Source): Promise<Payload> {
   const key = Object.keys(Readers).find((name) => has(part, name));
