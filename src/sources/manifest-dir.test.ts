@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { SimClock } from '../../test/sim/clock.ts';
 import { MemoryManifests } from '../../test/support/memoryManifests.ts';
+import { setReader } from '../../test/support/setReader.ts';
 import { ConfigSeenAnnotation, ConfigSourceAnnotation } from '../api/annotations.ts';
 import { silentLogger } from '../observe/log.ts';
 import { ManifestDir } from './manifest-dir.ts';
 import type { PodSet } from './types.ts';
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const pod = (name: string, more = '') =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec:\n  containers:\n  - {name: c, image: x}\n${more}`;
@@ -39,8 +38,7 @@ function world(files: Record<string, string>, fs = new MemoryManifests('/m', fil
   };
   const dir = new ManifestDir({ path: '/m/', nodeName: 'n1', fileCheckFrequencyMs: 20_000, clock, log, events: recorder, fs });
   const abort = new AbortController();
-  const sets = dir.sets(abort.signal);
-  let pending: Promise<IteratorResult<PodSet, void>> | undefined;
+  const reader = setReader(dir.sets(abort.signal), abort, clock, 10);
   return {
     clock,
     fs,
@@ -48,26 +46,8 @@ function world(files: Record<string, string>, fs = new MemoryManifests('/m', fil
     logged,
     infos,
     events,
-    async next(ms = 30_000) {
-      pending ??= sets.next();
-      let result: IteratorResult<PodSet, void> | undefined;
-      void pending.then((value) => {
-        result = value;
-      });
-      // Reading takes turns of the event loop, not virtual time.
-      for (let waited = 0; waited <= ms && !result; waited += 10) {
-        for (let i = 0; i < 5 && !result; i++) await turn();
-        if (!result) await clock.advance(10);
-      }
-      if (!result) return undefined;
-      pending = undefined;
-      return result.value ?? undefined;
-    },
-    async stop() {
-      abort.abort();
-      await clock.advance(1);
-      await pending;
-    },
+    next: (ms = 30_000) => reader.next(ms),
+    stop: reader.stop,
   };
 }
 

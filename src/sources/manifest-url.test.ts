@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { SimClock } from '../../test/sim/clock.ts';
+import { setReader, turn } from '../../test/support/setReader.ts';
 import { ConfigSourceAnnotation } from '../api/annotations.ts';
 import type { HttpAnswer, HttpGetOptions } from '../host/http-get.ts';
 import { silentLogger } from '../observe/log.ts';
 import { ManifestUrl } from './manifest-url.ts';
 import type { PodSet } from './types.ts';
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const item = (name: string) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers: [{ name: 'c', image: 'x' }] } });
 const list = (...names: string[]) => JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: names.map(item) });
@@ -29,31 +28,12 @@ function world(...answers: (Response | Error | 'hang')[]) {
   const header = { 'X-Token': ['a', 'b'] };
   const source = new ManifestUrl({ url: 'http://h/pods', header, httpCheckFrequencyMs: 20_000, nodeName: 'n1', clock, log, get });
   const abort = new AbortController();
-  const sets = source.sets(abort.signal);
-  let pending: Promise<IteratorResult<PodSet, void>> | undefined;
+  const reader = setReader(source.sets(abort.signal), abort, clock, 1000);
   return {
     source,
     requests,
     infos,
-    async next(ms: number): Promise<PodSet | undefined> {
-      pending ??= sets.next();
-      let result: IteratorResult<PodSet, void> | undefined;
-      void pending.then((value) => {
-        result = value;
-      });
-      for (let waited = 0; waited <= ms && !result; waited += 1000) {
-        for (let i = 0; i < 5 && !result; i++) await turn();
-        if (!result) await clock.advance(1000);
-      }
-      if (!result) return undefined;
-      pending = undefined;
-      return result.value ?? undefined;
-    },
-    async stop() {
-      abort.abort();
-      await clock.advance(1);
-      await pending;
-    },
+    ...reader,
   };
 }
 
