@@ -52,6 +52,15 @@ export function stages(context: StageContext): Stage[] {
     { name: 'vectors', title: 'values of the real kubelet', run: (show) => vectors(context, show) },
     tests('sim', 'the simulated world', ['test/sim/**/*.test.ts']),
     {
+      ...tests(
+        'attacks',
+        'attacks on the agent, with fewer tries',
+        ['test/attacks/*.test.ts'],
+        ['--test-concurrency=1', '--test-timeout=300000'],
+      ),
+      impossible: rootImpossible,
+    },
+    {
       ...tests('runtime', 'against a real containerd', ['test/runtime/*.test.ts'], ['--test-concurrency=1', '--test-timeout=600000']),
       impossible: runtimeImpossible,
     },
@@ -68,9 +77,14 @@ async function prepareCluster(show: (line: string) => void): Promise<void> {
   await clusterBinaries((line) => show(`  ${line}`));
 }
 
-function runtimeImpossible(): string | undefined {
+function rootImpossible(): string | undefined {
   if (process.platform !== 'linux') return 'needs Linux';
-  if (process.getuid?.() !== 0) return 'needs root';
+  return process.getuid?.() === 0 ? undefined : 'needs root';
+}
+
+function runtimeImpossible(): string | undefined {
+  const impossible = rootImpossible();
+  if (impossible !== undefined) return impossible;
   const missing = ['containerd', 'ctr', 'runc', 'ip'].filter((p) => !systemPath.split(':').some((folder) => isExecutable(join(folder, p))));
   return missing.length === 0 ? undefined : `${missing.join(', ')} not installed`;
 }
