@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { type AdmissionNode, generalPredicates } from '../admission/general-predicates.ts';
+import type { AdmissionNode } from '../admission/general-predicates.ts';
 import { podUid } from '../api/brands.ts';
 import { toResourceList } from '../api/resources.ts';
 import type { EnvVar, Pod } from '../api/types.ts';
@@ -43,6 +43,7 @@ import { expandStaticCommand } from '../sync/env-expansion.ts';
 import type { NodeSettings } from '../sync/node-settings.ts';
 import { PodSpecs } from '../sync/specs.ts';
 
+import { nodeAdmission } from './admission.ts';
 import type { ClusterInput, ClusterLink } from './cluster.ts';
 import { nodeImages } from './images.ts';
 import { nodeUpkeep } from './upkeep.ts';
@@ -195,7 +196,7 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     upkeep: [upkeep.logRotation, upkeep.imageGc],
     backOffKey: backoffKey,
     terminationMessage: (status) => terminationMessage(status, systemTailReader),
-    admit: (pod, others) => generalPredicates(pod, others, admissionNode())[0],
+    admit: await nodeAdmission({ config, kernelVersion: machine.kernelVersion, node: admissionNode }),
     ...(cluster === undefined ? {} : { cluster: await cluster.port({ machine, runtime, capacity, allocatable: allocatableResources }) }),
   };
   const options: KubeletOptions = {
