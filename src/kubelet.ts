@@ -206,6 +206,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   const worker = new PodWorker({
     sync: {
       runtime,
+      remover,
       images: ports.images,
       specs: ports.specs,
       hooks: ports.hooks,

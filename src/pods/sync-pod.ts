@@ -1,6 +1,6 @@
 import { formatDurationMs } from '../api/duration.ts';
 import { formatPod, isCriticalPod } from '../api/pod.ts';
-import { shouldRestart } from '../api/restart.ts';
+import { shouldRestart, shouldRestartAllContainers } from '../api/restart.ts';
 import type { Container, Pod, PodStatus } from '../api/types.ts';
 import { isCriError } from '../cri/errors.ts';
 import type { Clock } from '../host/clock.ts';
@@ -123,7 +123,7 @@ class PodSync {
     let waits: BackOffWait[] = [];
     let failures = new Map<string, SyncError>();
     for (let stage = 0; stage < MAX_STAGES; stage++) {
-      const next = this.#plan(observed);
+      const next = this.#plan(observed, status);
       waits = next.waits;
       if (next.actions.length === 0) break;
       const made: StageContext['made'] = { sandboxes: [], containers: [] };
@@ -170,7 +170,7 @@ class PodSync {
     return cache.get(uid) === undefined ? observer.first(uid, this.#signal) : observer.observe(uid, this.#signal);
   }
 
-  #plan(observed: ObservedPod): Plan {
+  #plan(observed: ObservedPod, status: PodStatus | undefined): Plan {
     const { crashLoop, probes, hash } = this.#deps;
     const pod = this.#pod;
     return plan({
@@ -178,6 +178,7 @@ class PodSync {
       observed,
       stoppedSandboxes: this.#memory.stoppedSandboxes,
       mustStart: this.#memory.mustStart,
+      restartingAll: shouldRestartAllContainers(pod, observed.containers, status),
       backOff: (container, exited) => crashLoop.wait(pod, container, exited),
       probe: (id, kind) => probes.result(id, kind),
       hash,

@@ -104,9 +104,9 @@ test('while all containers restart, a removed one waits with that reason and its
   assert.equal(again.lastState?.terminated?.reason, 'RestartingAllContainers');
 });
 
-function initStatuses(init: Container[], observed: ObservedContainer[]) {
+function initStatuses(init: Container[], observed: ObservedContainer[], restartingAll = false) {
   const pod = podWith({ initContainers: init });
-  const input = { pod, observed, reasons: new Map(), runtimeName: 'containerd', restartingAll: false, recursiveReadOnly: false };
+  const input = { pod, observed, reasons: new Map(), runtimeName: 'containerd', restartingAll, recursiveReadOnly: false };
   return containerStatuses(input, 'init', init, []);
 }
 
@@ -121,6 +121,7 @@ test('init containers stay in spec order; one that was removed after a regular o
   assert.deepEqual([z?.state?.terminated?.exitCode, z?.state?.terminated?.reason], [0, 'Completed']);
   assert.equal(b?.state?.waiting?.reason, 'PodInitializing', 'a sidecar will be started again');
   assert.ok(initStatuses([{ name: 'z' }], [])[0]?.state?.waiting);
+  assert.ok(initStatuses([{ name: 'z' }], [record('a')], true)[0]?.state?.waiting, 'it was removed to run again');
 });
 
 test('regular containers are sorted by name', () => {

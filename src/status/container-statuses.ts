@@ -163,7 +163,7 @@ function waitingWhenDue(
   const { pod, observed } = input;
   if (kind === 'init') {
     if (newest?.state === 'exited' && newest.status.exitCode === 0) return status;
-    if (!newest && !isSidecar(container) && status.state?.waiting && anyRegularCreated(pod, observed)) {
+    if (!newest && !isSidecar(container) && status.state?.waiting && !input.restartingAll && anyRegularCreated(pod, observed)) {
       const message =
         'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
       return { ...status, state: { terminated: { exitCode: 0, reason: 'Completed', message, startedAt: null, finishedAt: null } } };

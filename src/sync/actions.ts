@@ -15,7 +15,10 @@ export type PodAction =
   | { type: 'RunPodSandbox'; attempt: number; previousId: SandboxId | '' }
   /** `thenStart` makes the container start again whatever its restart policy says. */
   | { type: 'KillContainer'; id: ContainerId; name: string; reason: KillReason; message: string; thenStart: boolean }
+  /** Removes an instance that has ended, and its logs. */
   | { type: 'RemoveContainer'; id: ContainerId; name: string }
+  /** Removes an instance whatever its state; `stop`: stopped first, without grace. Its logs stay: counts go on from them. */
+  | { type: 'ResetContainer'; id: ContainerId; name: string; stop: boolean }
   | { type: 'StartContainer'; kind: ContainerKind; name: string };
 
 export type PodActionType = PodAction['type'];

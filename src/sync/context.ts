@@ -61,6 +61,8 @@ export interface SyncDeps {
     CriRuntime,
     'runPodSandbox' | 'stopPodSandbox' | 'createContainer' | 'startContainer' | 'stopContainer' | 'removeContainer'
   >;
+  /** Removes an ended container from the runtime, with its logs unless `keepLogs`. One that is gone is no error. */
+  remover: { remove(containerId: string, keepLogs?: boolean): Promise<void> };
   images: ImageEnsurer;
   specs: SpecBuilder;
   hooks: HookRunner;

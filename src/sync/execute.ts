@@ -4,7 +4,7 @@ import type { StageContext, SyncDeps } from './context.ts';
 import { SyncError, type SyncErrorCode } from './errors.ts';
 import { killContainer, killPod, textOf } from './kill.ts';
 import { runSandbox } from './run-sandbox.ts';
-import { startContainer } from './start-container.ts';
+import { findContainer, startContainer } from './start-container.ts';
 
 type Effect<T extends PodActionType> = (deps: SyncDeps, ctx: StageContext, action: ActionOf<T>) => Promise<void>;
 
@@ -19,24 +19,43 @@ const effects: { [T in PodActionType]: Effect<T> } = {
     await killContainer(deps, ctx.pod, ctx.observed.ips, { id, name, reason, message }, ctx.signal);
     if (thenStart) ctx.memory.mustStart.add(name);
   },
-  async RemoveContainer(deps, ctx, { id }) {
-    await deps.runtime.removeContainer(id, { signal: ctx.signal });
+  async RemoveContainer(deps, _ctx, { id, name }) {
+    // Only tidiness: what does not go now is left to the collector.
+    await deps.remover
+      .remove(id)
+      .catch((err: unknown) => deps.log.error(err, 'Failed to remove container', { containerName: name, containerID: id }));
+  },
+  async ResetContainer(deps, ctx, { id, name, stop }) {
+    const kill = { id, name, message: `Stopping container ${name}`, override: 0 };
+    if (stop) await killContainer(deps, ctx.pod, ctx.observed.ips, kill, ctx.signal);
+    await deps.remover.remove(id, true);
+    ctx.memory.mustStart.delete(name);
   },
   StartContainer: (deps, ctx, { kind, name }) => startContainer(deps, ctx, kind, name),
 };
 
-/** Runs the actions of one stage side by side. What fails is put into `ctx.failures`; only an abort is thrown. */
+/**
+ * Runs the actions of one stage side by side, but nothing starts behind a container with a postStart hook before that
+ * hook has ended. What fails is put into `ctx.failures`; only an abort is thrown.
+ */
 export async function execute(deps: SyncDeps, ctx: StageContext, actions: readonly PodAction[]): Promise<void> {
-  await Promise.all(
-    actions.map(async (action) => {
-      try {
-        await (effects[action.type] as Effect<PodActionType>)(deps, ctx, action);
-      } catch (err) {
-        const failure = syncError(err, action);
-        ctx.failures.set(failure.container ?? '', failure);
-      }
-    }),
-  );
+  const run = async (action: PodAction, after: Promise<void>): Promise<void> => {
+    try {
+      if (action.type === 'StartContainer') await after;
+      ctx.signal.throwIfAborted();
+      await (effects[action.type] as Effect<PodActionType>)(deps, ctx, action);
+    } catch (err) {
+      const failure = syncError(err, action);
+      ctx.failures.set(failure.container ?? '', failure);
+    }
+  };
+  let hooked = Promise.resolve();
+  const all = actions.map((action) => {
+    const done = run(action, hooked);
+    if (action.type === 'StartContainer' && findContainer(ctx.pod, action.name)?.lifecycle?.postStart !== undefined) hooked = done;
+    return done;
+  });
+  await Promise.all(all);
   ctx.signal.throwIfAborted();
 }
 
@@ -56,6 +75,7 @@ const codeOf: { [T in PodActionType]: SyncErrorCode } = {
   RunPodSandbox: 'CreatePodSandboxError',
   KillContainer: 'KillContainerError',
   RemoveContainer: 'KillContainerError',
+  ResetContainer: 'KillContainerError',
   StartContainer: 'RunContainerError',
 };
 

@@ -14,6 +14,8 @@ export interface PlanInput {
   stoppedSandboxes: ReadonlySet<SandboxId>;
   /** Containers that were killed in order to start again whatever their policy says. */
   mustStart: ReadonlySet<string>;
+  /** A `RestartAllContainers` rule is at work: all containers are removed, then started anew. */
+  restartingAll: boolean;
   /** Back-off of a container whose newest instance has exited; undefined when it may start now. */
   backOff(container: Container, exited: ObservedContainer): Pick<BackOffWait, 'remainingMs' | 'delayMs'> | undefined;
   probe(id: string, kind: ProbeKind): ProbeResult;

@@ -1,79 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { containerId, podUid, sandboxId } from '../api/brands.ts';
-import { shouldRestart } from '../api/restart.ts';
-import type { Container, Pod, PodSpec } from '../api/types.ts';
-import type { ContainerStatus } from '../cri/types.ts';
-import type { ObservedContainer, ObservedPod, ObservedSandbox } from '../pleg/types.ts';
-import { plan } from './plan.ts';
-import type { PlanInput } from './plan-input.ts';
-
-const main: Container = { name: 'main', image: 'i' };
-const pod = (spec: Partial<PodSpec>): Pod => ({
-  metadata: { name: 'p', namespace: 'n', uid: 'u' },
-  spec: { restartPolicy: 'Always', containers: [main], ...spec },
-});
-
-function sandbox(over: { attempt?: number; state?: 'ready' | 'notready'; ip?: string; network?: 'POD' | 'NODE' } = {}): ObservedSandbox {
-  const { attempt = 0, state = 'ready', ip = '10.0.0.2', network = 'POD' } = over;
-  const id = sandboxId(`s${attempt}`);
-  const status = {
-    id,
-    metadata: { name: 'p', namespace: 'n', uid: 'u', attempt },
-    state,
-    createdAt: BigInt(attempt),
-    network: { ip, additionalIps: [] },
-    namespaceOptions: { network, pid: 'CONTAINER' as const, ipc: 'POD' as const },
-    labels: {},
-    annotations: {},
-    runtimeHandler: '',
-  };
-  return { id, attempt, state, createdAt: status.createdAt, status };
-}
-
-let made = 0;
-function instance(
-  name: string,
-  state: ObservedContainer['state'],
-  over: { exitCode?: number; hash?: string; sandbox?: string } = {},
-): ObservedContainer {
-  const { exitCode = 0, hash = 'h', sandbox: inside = 's0' } = over;
-  return {
-    id: containerId(`${name}-${made++}`),
-    name,
-    sandboxId: sandboxId(inside),
-    state,
-    hash,
-    restartCount: 0,
-    status: { exitCode, reason: '', finishedAt: 0n } as ContainerStatus,
-  };
-}
-
-const seen = (sandboxes: ObservedSandbox[], containers: ObservedContainer[] = []): ObservedPod => ({
-  uid: podUid('u'),
-  name: 'p',
-  namespace: 'n',
-  ips: [],
-  sandboxes,
-  containers,
-  observedAt: 0,
-});
-
-function planOf(of: Pod, observed: ObservedPod, over: Partial<PlanInput> = {}) {
-  return plan({
-    pod: of,
-    observed,
-    stoppedSandboxes: new Set(),
-    mustStart: new Set(),
-    backOff: () => undefined,
-    probe: (_id, kind) => (kind === 'startup' ? 'Success' : 'Unknown'),
-    hash: () => 'h',
-    shouldRestart: (c, statuses) => shouldRestart(of, c, statuses, false),
-    ...over,
-  });
-}
-
-const typesOf = (p: ReturnType<typeof planOf>) => p.actions.map((a) => ('name' in a ? `${a.type} ${a.name}` : a.type));
+import { instance, main, planOf, pod, sandbox, seen, typesOf } from '../../test/support/plan-fixtures.ts';
+import { sandboxId } from '../api/brands.ts';
+import type { Container } from '../api/types.ts';
 
 describe('plan: the sandbox', () => {
   it('begins with a sandbox of attempt 0', () => {

@@ -5,6 +5,7 @@ import type { BackOffWait, Plan, PodAction } from './actions.ts';
 import { planInit } from './plan-init.ts';
 import { type PlanInput, statusesOf } from './plan-input.ts';
 import { isNotRunning, planRegular } from './plan-regular.ts';
+import { planPrune, planReset } from './plan-reset.ts';
 
 /**
  * The next stage of a pod (contract: pod-lifecycle §5, computePodActions): a new sandbox and what must stop for it, or
@@ -48,6 +49,8 @@ function killPodUnlessStopped({ observed, stoppedSandboxes }: PlanInput, purgeIn
 
 function planContainers(input: PlanInput): Plan {
   const { pod, observed } = input;
+  const resets = input.restartingAll ? planReset(input) : [];
+  if (resets.length > 0) return { actions: resets, waits: [] };
   const newest = observed.sandboxes[0];
   const inSandbox = observed.containers.filter((c) => c.sandboxId === newest?.id);
   const initialized = pod.spec.containers.some((c) => inSandbox.some((s) => s.name === c.name));
@@ -59,6 +62,7 @@ function planContainers(input: PlanInput): Plan {
   }
   const init = planInit(input, inSandbox, initialized);
   actions.push(...init.actions);
+  if (init.actions.some((a) => a.type === 'StartContainer')) actions.push(...planPrune(input));
   waits.push(...init.waits);
   if (init.failed) return { actions: killPodUnlessStopped(input, false, 'an init container failed'), waits: [] };
   if (!init.done) return { actions, waits };
