@@ -42,6 +42,7 @@ import type { PodSource } from '../sources/types.ts';
 import { expandStaticCommand } from '../sync/env-expansion.ts';
 import type { NodeSettings } from '../sync/node-settings.ts';
 import { PodSpecs } from '../sync/specs.ts';
+import type { VolumeStatsSource } from '../volumes/volume-stats.ts';
 
 import { nodeAdmission } from './admission.ts';
 import type { ClusterInput, ClusterLink } from './cluster.ts';
@@ -68,6 +69,8 @@ export interface RealNode {
   runtime: ConnectedRuntime;
   /** The API server; undefined for a standalone node. */
   api: KubeApi | undefined;
+  /** What the volumes of pods hold. */
+  volumeStats: VolumeStatsSource;
   /** Ends what speaks to the runtime and the API server. */
   close(): void;
 }
@@ -142,7 +145,15 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
   const podsDir = posix.join(flags.rootDir, 'pods');
   const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
   const objects = cluster?.objects;
-  const volumes = await nodeVolumes({ rootDir: flags.rootDir, allocatable, log, events, objects });
+  const { manager: volumes, stats: volumeStats } = await nodeVolumes({
+    rootDir: flags.rootDir,
+    allocatable,
+    log,
+    events,
+    objects,
+    statsPeriodMs: config.volumeStatsAggPeriodMs,
+    pods: () => kubelet.pods(),
+  });
   const specs = new PodSpecs({
     node: nodeSettings(config, flags, machine, cgroupFs.version, await isSwapAccounted(cgroupFs, podCgroupsScope(config))),
     nodeName: name,
@@ -193,7 +204,7 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     volumes,
     dirs: new PodDirectories({ files, log, podsDir, mountsBelow: async (path) => (await nodeMounts.below(path)).map((m) => m.mountPoint) }),
     probes: { runner: new Probers({ runtime: runtime.runtime, schedule, expandCommand }), schedule, metrics: probeMetrics },
-    upkeep: [upkeep.logRotation, upkeep.imageGc],
+    upkeep: [upkeep.logRotation, upkeep.imageGc, volumeStats],
     backOffKey: backoffKey,
     terminationMessage: (status) => terminationMessage(status, systemTailReader),
     admit: await nodeAdmission({ config, kernelVersion: machine.kernelVersion, node: admissionNode }),
@@ -225,7 +236,7 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     cluster?.close();
     runtime.close();
   };
-  return { kubelet, nodeName: name, hostIPs, machine, runtime, api: cluster?.api, close };
+  return { kubelet, nodeName: name, hostIPs, machine, runtime, api: cluster?.api, volumeStats, close };
 }
 
 /** The API client is loaded only where there is an API server. */

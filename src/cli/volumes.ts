@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
-import type { ResourceList } from '../api/types.ts';
+import type { Pod, ResourceList } from '../api/types.ts';
 import { systemClock } from '../host/clock.ts';
+import { FileThreads } from '../host/file-threads/file-threads.ts';
 import { nodeFiles } from '../host/files-node.ts';
 import { nodeMounts } from '../host/mounts.ts';
 import { nodeOwnedFiles } from '../host/owned-files.ts';
@@ -12,6 +13,7 @@ import { containerOf, metadataField, resourceField } from '../sync/downward.ts';
 import { expandSubPath } from '../sync/env-expansion.ts';
 import { VolumeManager } from '../volumes/manager.ts';
 import type { VolumeObjects } from '../volumes/ports.ts';
+import { VolumeStats } from '../volumes/volume-stats.ts';
 
 export interface NodeVolumesInput {
   rootDir: string;
@@ -20,11 +22,21 @@ export interface NodeVolumesInput {
   events: EventRecorder;
   /** Undefined on a node without an API server. */
   objects: VolumeObjects | undefined;
+  /** volumeStatsAggPeriod, milliseconds. */
+  statsPeriodMs: number;
+  /** Those whose volumes are measured. */
+  pods(): readonly Pod[];
 }
 
-/** The volumes of pods on this machine. */
-export async function nodeVolumes({ rootDir, allocatable, log, events, objects }: NodeVolumesInput): Promise<VolumeManager> {
-  return new VolumeManager({
+/** The volumes of pods on this machine, and what they hold. */
+export interface NodeVolumes {
+  manager: VolumeManager;
+  stats: VolumeStats;
+}
+
+export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes> {
+  const { rootDir, allocatable, log, events, objects, pods, statsPeriodMs } = input;
+  const manager = new VolumeManager({
     clock: systemClock,
     random: systemRandom,
     log,
@@ -32,6 +44,7 @@ export async function nodeVolumes({ rootDir, allocatable, log, events, objects }
     files: nodeFiles,
     owned: nodeOwnedFiles,
     mounts: nodeMounts,
+    slowFiles: new FileThreads(systemClock),
     podsDir: posix.join(rootDir, 'pods'),
     allocatable: () => allocatable,
     fields: {
@@ -43,4 +56,6 @@ export async function nodeVolumes({ rootDir, allocatable, log, events, objects }
     recursiveReadOnly: () => false,
     ...(await volumeFeatures()),
   });
+  const stats = new VolumeStats({ clock: systemClock, log, pods, usageOf: (pod) => manager.usageOf(pod), periodMs: statsPeriodMs });
+  return { manager, stats };
 }

@@ -9,6 +9,7 @@ import type { FileSources } from './object-files.ts';
 import type { Payload } from './payload.ts';
 import type { VolumeContext, VolumePlugin } from './plugin.ts';
 import { has, type Source, sourceOf } from './source-fields.ts';
+import { countedUsage, type UsageInput, type VolumeFigures } from './usage.ts';
 
 export interface ContentVolumeDeps extends MemoryVolumeDeps {
   files: Files;
@@ -55,6 +56,10 @@ export class ContentVolume implements VolumePlugin {
 
   hostPath(_volume: Volume, dir: string): string {
     return dir;
+  }
+
+  usage(input: UsageInput): Promise<VolumeFigures | undefined> {
+    return countedUsage(input, input.dir);
   }
 
   tearDown(dir: string): Promise<void> {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Pod } from '../api/types.ts';
 import { type Clock, systemClock } from '../host/clock.ts';
+import { FileThreads } from '../host/file-threads/file-threads.ts';
 import { nodeFiles } from '../host/files-node.ts';
 import { nodeMounts } from '../host/mounts.ts';
 import { nodeOwnedFiles } from '../host/owned-files.ts';
@@ -41,6 +42,7 @@ describe('VolumeManager', () => {
       files: nodeFiles,
       owned: nodeOwnedFiles,
       mounts: nodeMounts,
+      slowFiles: new FileThreads(systemClock),
       podsDir: join(root, 'pods'),
       allocatable: () => ({}),
       fields: { metadata: () => '', resource: () => '' },

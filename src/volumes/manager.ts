@@ -1,6 +1,7 @@
 import type { Container, Pod, ResourceList, Volume } from '../api/types.ts';
 import type { Mount } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
+import type { SlowFiles } from '../host/file-threads/file-threads.ts';
 import type { Files } from '../host/files.ts';
 import type { Mounter, Mounts } from '../host/mounts.ts';
 import type { OwnedFiles } from '../host/owned-files.ts';
@@ -11,11 +12,12 @@ import type { Logger } from '../observe/log.ts';
 import { AtomicWriter } from './atomic-writer.ts';
 import { type ContainerMountsDeps, containerMounts, type EnvValue } from './container-mounts.ts';
 import { type MountFailure, setUpFailure, UnmountedVolumesError } from './mount-errors.ts';
-import { volumeDir } from './paths.ts';
+import { podDir, volumeDir } from './paths.ts';
 import type { VolumePlugin } from './plugin.ts';
 import { pluginFor, volumePlugins } from './plugin-table.ts';
 import type { VolumeFields, VolumeObjects } from './ports.ts';
 import { podsWithVolumes, tearDownPod } from './tear-down.ts';
+import type { VolumeUsage } from './usage.ts';
 import { isFinal, VolumeError } from './volume-error.ts';
 
 /** Contract node.md §10, "wait for pod" and "retry of a failed op". */
@@ -31,6 +33,8 @@ export interface VolumeManagerDeps {
   files: Files;
   owned: OwnedFiles;
   mounts: Mounts & Mounter;
+  /** For what may take long, or hang. */
+  slowFiles: SlowFiles;
   /** {root}/pods. */
   podsDir: string;
   allocatable(): ResourceList;
@@ -149,6 +153,30 @@ export class VolumeManager {
   /** No kind that is mounted here brings a group: persistent volumes do. */
   groupsOf(_pod: Pod): number[] {
     return [];
+  }
+
+  /** What the pod's volumes hold. One that cannot be measured is left out; rejects when that is true of all. */
+  async usageOf(pod: Pod): Promise<VolumeUsage[]> {
+    const { clock, mounts, owned, slowFiles } = this.#deps;
+    const measured = usedVolumes(pod).flatMap((volume) => {
+      const plugin = this.#plugins.find((p) => p.supports(volume));
+      return plugin?.usage === undefined ? [] : [{ volume, plugin }];
+    });
+    if (measured.length === 0) return [];
+    // mountinfo holds resolved paths.
+    const podsDir = await owned.realpath(this.#deps.podsDir);
+    if (podsDir === undefined) return [];
+    const mounted = new Set((await mounts.below(podDir(podsDir, pod.metadata.uid))).map((mount) => mount.mountPoint));
+    const results = await Promise.allSettled(
+      measured.map(async ({ volume, plugin }): Promise<VolumeUsage[]> => {
+        const dir = volumeDir(podsDir, pod.metadata.uid, plugin.name, volume.name);
+        const figures = await plugin.usage?.({ volume, dir, files: slowFiles, isMounted: (path) => mounted.has(path) });
+        return figures === undefined ? [] : [{ volume: volume.name, plugin: plugin.name, measuredAtMs: clock.now(), ...figures }];
+      }),
+    );
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined && results.every((result) => result.status === 'rejected')) throw failed.reason;
+    return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
   }
 
   async #mountUntil(

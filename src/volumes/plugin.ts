@@ -1,4 +1,5 @@
 import type { Pod, Volume } from '../api/types.ts';
+import type { UsageInput, VolumeFigures } from './usage.ts';
 
 /** One volume of one pod that is to be set up. */
 export interface VolumeContext {
@@ -28,6 +29,8 @@ export interface VolumePlugin {
   setUp(context: VolumeContext): Promise<void>;
   /** Where the host has it. `dir` as in VolumeContext. */
   hostPath(volume: Volume, dir: string): string;
+  /** What it holds; undefined when it is not there. A kind without this is not measured. */
+  usage?(input: UsageInput): Promise<VolumeFigures | undefined>;
   /** Removes what is at `dir`, where nothing is mounted any more. Idempotent. The pod may be unknown. */
   tearDown(dir: string): Promise<void>;
 }

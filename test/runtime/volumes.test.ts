@@ -239,6 +239,30 @@ describe('volumes on the real kernel', () => {
     await bed.manager.unmount(pod, signal);
   });
 
+  it('measures what volumes hold, each by its own kind', async () => {
+    bed.objects.configMaps.set('default/conf', { data: new Map([['k', 'v']]) });
+    const pod = podWith('measured', [
+      { name: 'disk', emptyDir: {} },
+      { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } },
+      { name: 'conf', configMap: { name: 'conf' } },
+      { name: 'host', hostPath: { path: '/' } },
+    ]);
+    assert.deepEqual(await bed.manager.usageOf(pod), []);
+    await bed.manager.mount(pod, signal);
+    await writeFile(join(dirOf('measured', 'kubernetes.io~empty-dir', 'disk'), 'f'), Buffer.alloc(1_000_000, 1));
+    await writeFile(join(dirOf('measured', 'kubernetes.io~empty-dir', 'memory'), 'f'), Buffer.alloc(1024 * 1024, 1));
+    const usages = new Map((await bed.manager.usageOf(pod)).map((u) => [u.volume, u]));
+    assert.deepEqual([...usages.keys()], ['disk', 'memory', 'conf']);
+    const disk = usages.get('disk');
+    const space = await statfs(bed.root);
+    assert.ok((disk?.usedBytes ?? 0) >= 1_000_000 && (disk?.usedBytes ?? 0) < 1_100_000);
+    assert.deepEqual([disk?.inodesUsed, disk?.capacityBytes, disk?.plugin], [2, space.blocks * space.bsize, 'kubernetes.io/empty-dir']);
+    const memory = usages.get('memory');
+    assert.deepEqual([memory?.usedBytes, memory?.capacityBytes, memory?.inodesUsed], [1024 * 1024, 8 * 1024 * 1024, 2]);
+    await bed.manager.unmount(pod, signal);
+    assert.deepEqual(await bed.manager.usageOf(pod), []);
+  });
+
   it('releases volumes of pods that nobody knows', async () => {
     const pod = podWith('unknown-pod', [{ name: 'memory', emptyDir: { medium: 'Memory' } }]);
     const known = podWith('known-pod', [{ name: 'memory', emptyDir: { medium: 'Memory' } }]);

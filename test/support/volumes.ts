@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Container, Pod, Volume, VolumeMount } from '../../src/api/types.ts';
 import { systemClock } from '../../src/host/clock.ts';
+import { FileThreads } from '../../src/host/file-threads/file-threads.ts';
 import { nodeFiles } from '../../src/host/files-node.ts';
 import { nodeMounts } from '../../src/host/mounts.ts';
 import { nodeOwnedFiles } from '../../src/host/owned-files.ts';
@@ -63,6 +64,7 @@ export async function volumesBed(more: Partial<VolumeManagerDeps> = {}): Promise
     files: nodeFiles,
     owned: nodeOwnedFiles,
     mounts: nodeMounts,
+    slowFiles: new FileThreads(systemClock),
     podsDir,
     allocatable: () => allocatable,
     fields: {

@@ -4,6 +4,7 @@ import type { Pod, Volume } from '../../api/types.ts';
 import type { Files } from '../../host/files.ts';
 import { type MemoryVolumeDeps, memoryLimit, mountMemory } from '../memory-volume.ts';
 import type { VolumeContext, VolumePlugin } from '../plugin.ts';
+import { countedUsage, mountedUsage, type UsageInput, type VolumeFigures } from '../usage.ts';
 import { VolumeError } from '../volume-error.ts';
 
 export interface EmptyDirDeps extends MemoryVolumeDeps {
@@ -52,6 +53,11 @@ export class EmptyDir implements VolumePlugin {
 
   hostPath(_volume: Volume, dir: string): string {
     return dir;
+  }
+
+  usage(input: UsageInput): Promise<VolumeFigures | undefined> {
+    const { medium = '' } = input.volume.emptyDir ?? {};
+    return medium === '' ? countedUsage(input, input.dir) : mountedUsage(input, input.dir);
   }
 
   tearDown(dir: string): Promise<void> {
