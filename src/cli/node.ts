@@ -10,6 +10,7 @@ import { podLogsDirectory } from '../containers/log-paths.ts';
 import { terminationMessage } from '../containers/termination-message.ts';
 import { type ConnectedRuntime, connectRuntime } from '../cri/connect.ts';
 import { isCriError } from '../cri/errors.ts';
+import type { CgroupFs } from '../host/cgroups/cgroup-fs.ts';
 import { openCgroupFs } from '../host/cgroups/node-cgroup-fs.ts';
 import { isSwapAccounted } from '../host/cgroups/swap.ts';
 import { systemClock } from '../host/clock.ts';
@@ -67,6 +68,8 @@ export interface RealNode {
   hostIPs: readonly string[];
   machine: Machine;
   runtime: ConnectedRuntime;
+  cgroups: PodCgroups;
+  cgroupFs: CgroupFs;
   /** The API server; undefined for a standalone node. */
   api: KubeApi | undefined;
   /** What the volumes of pods hold. */
@@ -236,7 +239,7 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     cluster?.close();
     runtime.close();
   };
-  return { kubelet, nodeName: name, hostIPs, machine, runtime, api: cluster?.api, volumeStats, close };
+  return { kubelet, nodeName: name, hostIPs, machine, runtime, cgroups, cgroupFs, api: cluster?.api, volumeStats, close };
 }
 
 /** The API client is loaded only where there is an API server. */

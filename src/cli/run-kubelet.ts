@@ -3,7 +3,6 @@ import { isStaticPod } from '../api/pod.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
 import type { KubeletConfiguration, KubeletFlags } from '../config/types.ts';
 import { systemClock } from '../host/clock.ts';
-import { bootTimeMs, filesystemSpace, readNodeUsage } from '../host/node-usage.ts';
 import { countOpenFiles } from '../host/own-process.ts';
 import type { Kubelet } from '../kubelet.ts';
 import { type AgentMetrics, createAgentMetrics, type PodCounts } from '../observe/agent-metrics.ts';
@@ -17,10 +16,9 @@ import { type HealthCheck, healthzHandler } from '../server/healthz.ts';
 import { type Handler, HttpService } from '../server/http.ts';
 import { readOnlyHandler } from '../server/readonly.ts';
 import { counted, RequestMetrics } from '../server/request-metrics.ts';
-import { resourceMetrics } from '../stats/resource-metrics.ts';
-import { Summary } from '../stats/summary.ts';
 import { type RealNode, realNode } from './node.ts';
 import { kubeletServer } from './server.ts';
+import { nodeStats } from './stats.ts';
 
 export interface RunOptions {
   flags: KubeletFlags;
@@ -48,7 +46,7 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   metrics.node(node.nodeName);
   observeProcess(registry, countOpenFiles);
   registry.collect(() => metrics.pods(podCounts(node.kubelet)));
-  const readOnly = await readOnlyEndpoints(node, flags.rootDir, registry, probeMetrics, log);
+  const readOnly = await readOnlyEndpoints(node, { flags, config: resolved }, registry, probeMetrics, log);
   const servers = listeners(resolved, counted(readOnly, new RequestMetrics(registry, seconds, 'readonly')), log);
   if (resolved.enableServer) {
     const setVerbosity = (level: number) => log.setVerbosity(level);
@@ -76,13 +74,11 @@ function healthz(checks: readonly HealthCheck[], log: Logger): Handler {
 /** What the read-only port and the kubelet's port have in common. */
 async function readOnlyEndpoints(
   node: RealNode,
-  rootDir: string,
+  settings: { flags: KubeletFlags; config: ResolvedConfig },
   registry: Metrics,
   probeMetrics: ProbeCounts,
   log: Logger,
 ): Promise<Handler> {
-  const bootMs = await bootTimeMs();
-  const clock = systemClock;
   const { kubelet } = node;
   const syncloop: HealthCheck = {
     name: 'syncloop',
@@ -91,34 +87,14 @@ async function readOnlyEndpoints(
       return sick === undefined || sick[1].ok ? undefined : sick[1].reason;
     },
   };
-  const stats = node.runtime.stats;
-  const pods = () => kubelet.pods();
-  const nodeUsage = () => readNodeUsage();
-  const summary = new Summary({
-    nodeName: node.nodeName,
-    bootTime: new Date(bootMs ?? clock.now()).toISOString(),
-    memoryCapacity: node.machine.memory,
-    pods,
-    stats,
-    nodeUsage,
-    nodeFilesystem: () => filesystemSpace(rootDir),
-    imageFilesystem: () => imageFilesystem(node),
-    clock,
-  });
+  const stats = await nodeStats({ node, ...settings });
   return readOnlyHandler({
     healthz: healthz([ping, syncloop], log),
-    pods,
+    pods: () => kubelet.pods(),
     metrics: () => registry.text(),
     probeMetrics: async () => probeMetrics.text(),
-    resourceMetrics: () => resourceMetrics({ pods, stats, nodeUsage, clock }),
-    summary: (onlyCpuAndMemory) => summary.read(onlyCpuAndMemory),
+    ...stats,
   });
-}
-
-async function imageFilesystem({ runtime }: RealNode) {
-  const [images] = await runtime.images.imageFsInfo().catch(() => []);
-  const space = images === undefined ? undefined : await filesystemSpace(images.mountpoint);
-  return images === undefined || space === undefined ? undefined : { space, used: images.usedBytes, inodesUsed: images.inodesUsed };
 }
 
 function listeners(config: ResolvedConfig, readOnly: Handler, log: Logger): Service[] {

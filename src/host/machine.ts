@@ -94,6 +94,25 @@ export function meminfoBytes(text: string, field: string): number {
   return 0;
 }
 
+/** Bytes of swap in use. */
+export async function usedSwap(root = '/'): Promise<number> {
+  const text = await readFile(`${root}proc/meminfo`, 'utf8').catch(() => '');
+  return meminfoBytes(text, 'SwapTotal') - meminfoBytes(text, 'SwapFree');
+}
+
+/** The most process ids there may be, and the tasks there are. What cannot be read is left out. */
+export async function processLimits(root = '/'): Promise<{ maxpid?: number; curproc?: number }> {
+  const [pidMax, threadsMax, load] = await Promise.all(
+    ['sys/kernel/pid_max', 'sys/kernel/threads-max', 'loadavg'].map((file) => readFile(`${root}proc/${file}`, 'utf8').catch(() => '')),
+  );
+  const limits = [pidMax, threadsMax].map((text) => Number.parseInt(text ?? '', 10)).filter((n) => n > 0);
+  const running = /^\S+ \S+ \S+ \d+\/(\d+)/.exec(load ?? '')?.[1];
+  return {
+    ...(limits.length > 0 ? { maxpid: Math.min(...limits) } : {}),
+    ...(running === undefined ? {} : { curproc: Number(running) }),
+  };
+}
+
 async function readHugepages(root: string): Promise<Machine['hugepages']> {
   const directory = `${root}sys/kernel/mm/hugepages`;
   const names = await readdir(directory).catch(() => []);

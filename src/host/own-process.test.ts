@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hasWaiter } from './file-lock.ts';
-import { countOpenFiles, parseOpenFileLimits } from './own-process.ts';
+import { cgroupOf, countOpenFiles, parseOpenFileLimits } from './own-process.ts';
 import { wallTimeMs } from './wall-time.ts';
 
 test('limits of open files', () => {
@@ -28,4 +28,11 @@ test('the wall clock with a fraction stays by the wall clock', () => {
     const time = wallTimeMs();
     assert.ok(time >= before - 3 && time <= Date.now() + 3);
   }
+});
+
+test('the control group of a process', () => {
+  assert.equal(cgroupOf('0::/system.slice/kubelet.service\n'), '/system.slice/kubelet.service');
+  assert.equal(cgroupOf('5:memory:/a\n4:cpu,cpuacct:/a\n0::/b\n'), '/a');
+  assert.equal(cgroupOf('5:memory:/a\n4:cpu:/\n'), undefined);
+  assert.equal(cgroupOf(''), undefined);
 });

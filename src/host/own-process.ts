@@ -34,3 +34,23 @@ export async function countOpenFiles(): Promise<number> {
   // The directory is itself open while it is read.
   return (await readdir('/proc/self/fd')).length - 1;
 }
+
+/**
+ * The control group that a process is in, from its /proc/PID/cgroup; undefined where its CPU and memory are counted in
+ * different groups (v1), so that there is no such one.
+ */
+export function cgroupOf(text: string): string | undefined {
+  const paths = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const found = /^\d+:([^:]*):(\/.*)$/.exec(line);
+    for (const controller of found?.[1]?.split(',') ?? []) paths.set(controller, found?.[2] ?? '');
+  }
+  const [cpu, memory] = [paths.get('cpu'), paths.get('memory')];
+  if (cpu === undefined && memory === undefined) return paths.get('');
+  return cpu === memory ? cpu : undefined;
+}
+
+/** The control group of this process. */
+export async function ownCgroup(): Promise<string | undefined> {
+  return cgroupOf(await readFile('/proc/self/cgroup', 'utf8').catch(() => ''));
+}

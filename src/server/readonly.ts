@@ -12,6 +12,8 @@ export interface ReadOnlyDeps {
   probeMetrics(): Promise<string>;
   /** The text of /metrics/resource. */
   resourceMetrics(): Promise<string>;
+  /** The text of /metrics/cadvisor. */
+  cadvisorMetrics(): Promise<string>;
   /** The body of /stats/summary. */
   summary(onlyCpuAndMemory: boolean): Promise<unknown>;
 }
@@ -49,6 +51,7 @@ export function readOnlyHandler(deps: ReadOnlyDeps): Handler {
 function textOf(deps: ReadOnlyDeps, path: string): (() => Promise<string>) | undefined {
   if (path === '/metrics') return deps.metrics;
   if (path === '/metrics/probes') return deps.probeMetrics;
+  if (path === '/metrics/cadvisor') return deps.cadvisorMetrics;
   return path === '/metrics/resource' ? deps.resourceMetrics : undefined;
 }
 

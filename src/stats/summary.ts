@@ -1,151 +1,121 @@
-import type { Pod } from '../api/types.ts';
 import type { CriStats } from '../cri/ports.ts';
-import type { ContainerStats } from '../cri/types.ts';
+import type { ContainerStats as CriContainerStats } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
-import type { FilesystemSpace, NodeUsage } from '../host/node-usage.ts';
-import { newest, type PodUsage, sum, usageByPod } from './container-usage.ts';
+import type { FilesystemSpace } from '../host/node-usage.ts';
+import type { ObservedPod } from '../pleg/types.ts';
+import type { GroupSample } from './group.ts';
+import type { Collection } from './group-collector.ts';
+import { filesystemOf, networkOf, timeOf, usageOf } from './group-json.ts';
+import { type PodDiskUsage, podSummary, runningContainers } from './pod-summary.ts';
+import type { ContainerStats, NodeStats, PodStats, Summary } from './summary-types.ts';
+
+/** A file system, and what the runtime uses of it. */
+export interface RuntimeFilesystem {
+  space: FilesystemSpace | undefined;
+  used: number;
+  inodesUsed: number;
+}
 
 export interface SummaryDeps {
   nodeName: string;
   /** Wall-clock text of when the node's system began. */
   bootTime: string;
-  /** Bytes of the machine. */
-  memoryCapacity: number;
-  pods(): Pod[];
+  /** Wall-clock text of when the agent began. */
+  agentStartTime: string;
+  /** Bytes set aside as huge pages: they are not there for anything else. */
+  hugepageBytes: number;
+  /** Groups of the node's own by the name they have in the summary: kubelet, runtime, misc, pods. */
+  systemContainers: ReadonlyMap<string, string>;
+  collect(): Promise<Collection>;
+  observed(): Iterable<ObservedPod>;
   stats: Pick<CriStats, 'listContainerStats'>;
-  nodeUsage(): Promise<NodeUsage>;
   /** Of the root directory. */
   nodeFilesystem(): Promise<FilesystemSpace | undefined>;
-  /** Of the runtime's images, and what they use of it; undefined when the runtime does not tell. */
-  imageFilesystem(): Promise<{ space: FilesystemSpace; used: number; inodesUsed: number } | undefined>;
+  /** Of the runtime's images and of containers' writable layers; undefined when the runtime does not tell. */
+  runtimeFilesystems(): Promise<{ images: RuntimeFilesystem; containers: RuntimeFilesystem } | undefined>;
+  podDisk(pod: ObservedPod): Promise<PodDiskUsage>;
+  processLimits(): Promise<{ maxpid?: number; curproc?: number }>;
   clock: Pick<Clock, 'now'>;
 }
 
-type Json = Record<string, unknown>;
-
-/**
- * The body of /stats/summary as far as the runtime and the machine tell it (contract http-api §10): network and volumes are
- * not in it, and a pod's figures are the sums of its containers. Keeps the last look at the node's CPU for its rate.
- */
-export class Summary {
+/** What the node and its pods use, as /stats/summary and all that is made of it show it. */
+export class SummaryProvider {
   readonly #deps: SummaryDeps;
-  #last: { nanoseconds: bigint; atMs: number; rate: number | undefined } | undefined;
 
   constructor(deps: SummaryDeps) {
     this.#deps = deps;
   }
 
   /** Rejects when the runtime fails. */
-  async read(onlyCpuAndMemory = false): Promise<Json> {
-    const { pods, stats, nodeUsage } = this.#deps;
-    const [list, usage] = await Promise.all([stats.listContainerStats(), nodeUsage()]);
-    return {
-      node: await this.#node(usage, onlyCpuAndMemory),
-      pods: usageByPod(pods(), list).map((p) => podStats(p, onlyCpuAndMemory)),
+  async read(): Promise<Summary> {
+    const { collect, stats, nodeFilesystem, runtimeFilesystems, observed, podDisk, clock, processLimits } = this.#deps;
+    const [collection, list, node, runtime, limits] = await Promise.all([
+      collect(),
+      stats.listContainerStats(),
+      nodeFilesystem(),
+      runtimeFilesystems(),
+      processLimits(),
+    ]);
+    const nowMs = clock.now();
+    const byId = new Map(list.map((s) => [s.id, s]));
+    const byPod = Map.groupBy(collection.samples, (s) => s.podUid);
+    const pods = await Promise.all(
+      [...observed()].map(async (pod): Promise<PodStats[]> => {
+        if (runningContainers(pod).length === 0) return [];
+        const disk = { usage: await podDisk(pod), node, containers: runtime?.containers.space };
+        const summary = podSummary({ pod, samples: byPod.get(pod.uid) ?? [], runtime: byId, nowMs, disk });
+        return summary === undefined ? [] : [summary];
+      }),
+    );
+    const root = collection.samples.find((s) => s.kind === 'root');
+    const time = timeOf(nowMs);
+    const whole: NodeStats = {
+      ...this.#node(collection, root, this.#deps.bootTime),
+      ...networkOf(root?.network, root?.stats.atMs ?? nowMs),
+      ...(node === undefined ? {} : { fs: filesystemOf(node, time, { bytes: node.used, inodes: node.inodes - node.inodesFree }) }),
+      ...(runtime === undefined
+        ? {}
+        : {
+            runtime: {
+              imageFs: filesystemOf(runtime.images.space, time, { bytes: runtime.images.used, inodes: runtime.images.inodesUsed }),
+              containerFs: filesystemOf(runtime.containers.space, time, {
+                bytes: runtime.containers.used,
+                inodes: runtime.containers.inodesUsed,
+              }),
+            },
+          }),
+      rlimit: { time, ...limits },
     };
+    return { node: whole, pods: pods.flat() };
   }
 
-  async #node({ cpuNanoseconds, memory, swap }: NodeUsage, onlyCpuAndMemory: boolean): Promise<Json> {
-    const { nodeName, bootTime, memoryCapacity, clock, nodeFilesystem, imageFilesystem } = this.#deps;
-    const time = new Date(clock.now()).toISOString();
-    const node: Json = { nodeName, startTime: bootTime };
-    if (cpuNanoseconds !== undefined) {
-      const rate = this.#rate(cpuNanoseconds);
-      node['cpu'] = { time, ...(rate === undefined ? {} : { usageNanoCores: rate }), usageCoreNanoSeconds: Number(cpuNanoseconds) };
+  /** CPU, memory and swap only. The runtime is asked for containers whose groups cannot be seen; rejects when it then fails. */
+  async readCpuAndMemory(): Promise<Summary> {
+    const { collect, observed, clock } = this.#deps;
+    const collection = await collect();
+    const nowMs = clock.now();
+    const seen = new Set(collection.samples.map((s) => s.id));
+    const pods = [...observed()];
+    const unseen = pods.some((pod) => runningContainers(pod).some((c) => !seen.has(c.id)));
+    const runtime = new Map((unseen ? await this.#deps.stats.listContainerStats() : []).map((s): [string, CriContainerStats] => [s.id, s]));
+    const byPod = Map.groupBy(collection.samples, (s) => s.podUid);
+    const root = collection.samples.find((s) => s.kind === 'root');
+    const { io: _io, ...node } = this.#node(collection, root, this.#deps.bootTime);
+    return { node, pods: pods.flatMap((pod) => podSummary({ pod, samples: byPod.get(pod.uid) ?? [], runtime, nowMs }) ?? []) };
+  }
+
+  #node({ samples }: Collection, root: GroupSample | undefined, startTime: string): NodeStats {
+    const { nodeName, hugepageBytes, systemContainers, agentStartTime, bootTime } = this.#deps;
+    const usage = root === undefined ? {} : usageOf(root);
+    const available = usage.memory?.availableBytes;
+    if (usage.memory !== undefined && available !== undefined) {
+      usage.memory = { ...usage.memory, availableBytes: Math.max(0, available - hugepageBytes) };
     }
-    if (memory !== undefined) {
-      const { usage, workingSet, rss, pageFaults, majorPageFaults } = memory;
-      const availableBytes = Math.max(0, memoryCapacity - workingSet);
-      node['memory'] = { time, availableBytes, usageBytes: usage, workingSetBytes: workingSet, rssBytes: rss, pageFaults, majorPageFaults };
-    }
-    if (swap !== undefined) node['swap'] = { time, swapAvailableBytes: swap.available, swapUsageBytes: swap.usage };
-    if (onlyCpuAndMemory) return node;
-    const [own, images] = await Promise.all([nodeFilesystem(), imageFilesystem()]);
-    if (own !== undefined) node['fs'] = { time, ...filesystem(own, own.used, own.inodes - own.inodesFree) };
-    if (images !== undefined) node['runtime'] = { imageFs: { time, ...filesystem(images.space, images.used, images.inodesUsed) } };
-    return node;
-  }
-
-  /** Nanoseconds of CPU in a second, since the look before this one; looks shortly after another give its rate. */
-  #rate(nanoseconds: bigint): number | undefined {
-    const atMs = this.#deps.clock.now();
-    const last = this.#last;
-    if (last !== undefined && atMs - last.atMs < MIN_RATE_MS) return last.rate;
-    const rate =
-      last === undefined || nanoseconds < last.nanoseconds
-        ? undefined
-        : Math.round(Number(nanoseconds - last.nanoseconds) / ((atMs - last.atMs) / 1000));
-    this.#last = { nanoseconds, atMs, rate };
-    return rate;
+    const system = [...systemContainers].flatMap(([name, path]): ContainerStats[] => {
+      const sample = samples.find((s) => s.path === path);
+      const began = name === 'kubelet' ? agentStartTime : bootTime;
+      return sample === undefined ? [] : [{ name, startTime: began, ...usageOf(sample) }];
+    });
+    return { nodeName, ...(system.length === 0 ? {} : { systemContainers: system }), startTime, ...usage };
   }
 }
-
-const MIN_RATE_MS = 1_000;
-
-function filesystem({ available, capacity, inodes, inodesFree }: FilesystemSpace, usedBytes: number, inodesUsed: number): Json {
-  return { availableBytes: available, capacityBytes: capacity, usedBytes, inodesFree, inodes, inodesUsed };
-}
-
-function podStats({ pod, containers }: PodUsage, onlyCpuAndMemory: boolean): Json {
-  const { name, namespace, uid } = pod.metadata;
-  const all = containers.map((c) => c.stats);
-  return {
-    podRef: { name, namespace, uid },
-    startTime: pod.status?.startTime ?? null,
-    containers: containers.map(({ name: containerName, stats, status }) => ({
-      name: containerName,
-      startTime: status?.state?.running?.startedAt ?? null,
-      ...containerUsage(stats, onlyCpuAndMemory),
-    })),
-    ...section('cpu', all, (s) => s.cpu, { usageNanoCores: (c) => c.usageNanoCores, usageCoreNanoSeconds: (c) => c.usageCoreNanoSeconds }),
-    ...section('memory', all, (s) => s.memory, {
-      usageBytes: (m) => m.usageBytes,
-      workingSetBytes: (m) => m.workingSetBytes,
-      rssBytes: (m) => m.rssBytes,
-      pageFaults: (m) => m.pageFaults,
-      majorPageFaults: (m) => m.majorPageFaults,
-    }),
-  };
-}
-
-/** The sums over all containers of one kind of figures; nothing when none has a value. */
-function section<T extends { timestamp: bigint }>(
-  key: string,
-  all: readonly ContainerStats[],
-  part: (stats: ContainerStats) => T | undefined,
-  fields: Record<string, (part: T) => number | bigint | undefined>,
-): Json {
-  const parts = all.map(part).filter((p) => p !== undefined);
-  const values = known(Object.fromEntries(Object.entries(fields).map(([name, get]) => [name, sum(parts.map(get))])));
-  return Object.keys(values).length === 0 ? {} : { [key]: { time: timeOf(newest(parts.map((p) => p.timestamp))), ...values } };
-}
-
-function containerUsage({ cpu, memory, swap, writableLayer }: ContainerStats, onlyCpuAndMemory: boolean): Json {
-  const usage: Json = {};
-  if (cpu !== undefined) {
-    const { timestamp, usageNanoCores, usageCoreNanoSeconds: total } = cpu;
-    usage['cpu'] = {
-      time: timeOf(timestamp),
-      ...known({ usageNanoCores, usageCoreNanoSeconds: total === undefined ? undefined : Number(total) }),
-    };
-  }
-  if (memory !== undefined) {
-    const { timestamp, psi: _psi, ...values } = memory;
-    usage['memory'] = { time: timeOf(timestamp), ...known(values) };
-  }
-  if (swap !== undefined) {
-    const { timestamp, ...values } = swap;
-    usage['swap'] = { time: timeOf(timestamp), ...known(values) };
-  }
-  if (writableLayer !== undefined && !onlyCpuAndMemory) {
-    const { timestamp, usedBytes, inodesUsed } = writableLayer;
-    usage['rootfs'] = { time: timeOf(timestamp), usedBytes, inodesUsed };
-  }
-  return usage;
-}
-
-function known(values: Json): Json {
-  return Object.fromEntries(Object.entries(values).filter(([, v]) => v !== undefined));
-}
-
-const timeOf = (nanoseconds: bigint) => new Date(Number(nanoseconds / 1_000_000n)).toISOString();

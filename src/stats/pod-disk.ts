@@ -1,0 +1,41 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { containerLogsDirectory, podLogsDirectory } from '../containers/log-paths.ts';
+import type { ObservedPod } from '../pleg/types.ts';
+import { type FilesUsage, type MeasuredVolume, type PodDiskUsage, runningContainers } from './pod-summary.ts';
+
+export interface PodDiskDeps {
+  podLogsDir: string;
+  podsDir: string;
+  /** Every volume of a pod as it was last measured. */
+  volumes(uid: string): readonly MeasuredVolume[];
+}
+
+/** What lies on the node's disk for a pod. What is not there counts nothing. */
+export async function podDisk(
+  { podLogsDir, podsDir, volumes }: PodDiskDeps,
+  { name, namespace, uid, ...pod }: ObservedPod,
+): Promise<PodDiskUsage> {
+  const ref = { name, namespace, uid: uid as string };
+  const containers = runningContainers({ ...pod, name, namespace, uid });
+  const [podLogs, etcHosts, ...logs] = await Promise.all([
+    filesIn(podLogsDirectory(podLogsDir, ref)),
+    fileUsage(join(podsDir, ref.uid, 'etc-hosts')),
+    ...containers.map((c) => filesIn(containerLogsDirectory(podLogsDir, ref, c.name))),
+  ]);
+  const none = { bytes: 0, inodes: 0 };
+  return { podLogs, etcHosts, logs: new Map(containers.map((c, i) => [c.name, logs[i] ?? none])), volumes: volumes(ref.uid) };
+}
+
+/** Blocks of the files directly in a directory, as `du` counts them. */
+async function filesIn(directory: string): Promise<FilesUsage> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  const files = await Promise.all(entries.filter((e) => !e.isDirectory()).map((e) => fileUsage(join(directory, e.name))));
+  return files.reduce((sum, file) => ({ bytes: sum.bytes + file.bytes, inodes: sum.inodes + file.inodes }), { bytes: 0, inodes: 0 });
+}
+
+/** A block of st_blocks is 512 bytes whatever the file system. */
+async function fileUsage(path: string): Promise<FilesUsage> {
+  const info = await lstat(path).catch(() => undefined);
+  return info === undefined ? { bytes: 0, inodes: 0 } : { bytes: info.blocks * 512, inodes: 1 };
+}
