@@ -61,6 +61,9 @@ export interface LocalFilesystem {
   mountPoint: string;
 }
 
+/** The kernel's trees, and what containerd mounts for its containers wherever it keeps them. */
+const notOwn = /^\/sys\/|\/io\.containerd\./;
+
 /**
  * The machine's own file systems, each once: block devices, and those in memory. What lies below `notBelow` (volumes of
  * pods, containers' roots) is somebody else's.
@@ -68,7 +71,7 @@ export interface LocalFilesystem {
 export function localFilesystems(mounts: readonly MountEntry[], notBelow: readonly string[]): LocalFilesystem[] {
   const found = new Map<string, LocalFilesystem>();
   for (const { fsType, source, mountPoint } of mounts) {
-    if (notBelow.some((path) => mountPoint === path || mountPoint.startsWith(`${path}/`))) continue;
+    if (notOwn.test(mountPoint) || notBelow.some((path) => mountPoint === path || mountPoint.startsWith(`${path}/`))) continue;
     const device = source.startsWith('/dev/')
       ? source
       : fsType === 'tmpfs'
