@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { type AdmissionVerdict, rejectionLabel } from './admission/chain.ts';
 import type { PodUid } from './api/brands.ts';
 import { podUid } from './api/brands.ts';
 import { isStaticPod, podFullName } from './api/pod.ts';
@@ -13,6 +14,7 @@ import type { ContainerStatus } from './cri/types.ts';
 import type { Clock } from './host/clock.ts';
 import type { Files } from './host/files.ts';
 import type { Random } from './host/random.ts';
+import { preemption } from './kubelet/preemption.ts';
 import type { ClusterPort } from './node/cluster-port.ts';
 import { nodeReference } from './node/node-reference.ts';
 import { RuntimeState } from './node/runtime-state.ts';
@@ -27,7 +29,7 @@ import { Relist } from './pleg/relist.ts';
 import { PodCleanup } from './pods/cleanup.ts';
 import { Dispatcher } from './pods/dispatcher.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
-import { Intake, type Rejection } from './pods/intake.ts';
+import { Intake } from './pods/intake.ts';
 import { isMirrorOf } from './pods/mirrors.ts';
 import type { PodCgroupsPort, PodDirs, PodObserver, PodVolumes } from './pods/ports.ts';
 import { Publisher } from './pods/publisher.ts';
@@ -74,8 +76,8 @@ export interface KubeletPorts {
   upkeep?: readonly Service[];
   backOffKey: BackOffKey;
   terminationMessage(status: ContainerStatus): Promise<string>;
-  /** Why the node cannot take a pod beside `others`; undefined when it can. */
-  admit(pod: Pod, others: readonly Pod[]): Rejection | undefined;
+  /** Why the node cannot take a pod beside `others`, or whom to stop for it; undefined when it can. */
+  admit(pod: Pod, others: readonly Pod[]): AdmissionVerdict;
   /** Absent on a node without an API server. */
   cluster?: ClusterPort;
 }
@@ -284,7 +286,9 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     events,
     log,
     admit: ports.admit,
+    preempt: preemption({ clock, log, events, lanes: dispatcher, preempted: (resource) => metrics.preempted(resource) }),
     reject: (pod, { reason, message }) => {
+      metrics.rejected(rejectionLabel(reason));
       const uid = podUid(pod.metadata.uid);
       const override = { phase: 'Failed' as const, reason, message: `Pod was rejected: ${message}` };
       publisher.publish(pod, nothingObserved(uid, clock.monotonic()), { terminal: true, override });

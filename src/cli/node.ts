@@ -210,7 +210,12 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     upkeep: [upkeep.logRotation, upkeep.imageGc, volumeStats],
     backOffKey: backoffKey,
     terminationMessage: (status) => terminationMessage(status, systemTailReader),
-    admit: await nodeAdmission({ config, kernelVersion: machine.kernelVersion, node: admissionNode }),
+    admit: await nodeAdmission({
+      config,
+      kernelVersion: machine.kernelVersion,
+      node: admissionNode,
+      runtimeFeatures: () => kubelet.runtimeState.status()?.features,
+    }),
     ...(cluster === undefined ? {} : { cluster: await cluster.port({ machine, runtime, capacity, allocatable: allocatableResources }) }),
   };
   const options: KubeletOptions = {

@@ -122,6 +122,12 @@ export function createAgentMetrics(metrics: Metrics, monotonicSeconds: () => num
       const counter = metrics.counter('kubelet_terminated_containers_total', '[ALPHA] Containers that ended', labels);
       counter.inc({ container_type: kind, exit_code: exitCode, reason });
     },
+    rejected: (reason) =>
+      metrics.counter('kubelet_admission_rejections_total', '[ALPHA] Pods that the node refused', ['reason']).inc({ reason }),
+    preempted: (resource) =>
+      metrics
+        .counter('kubelet_preemptions', '[ALPHA] Pods stopped for a critical one, by the resource that was missing', ['preemption_signal'])
+        .inc({ preemption_signal: resource }),
     observe(operation, duration, failed) {
       const labels = { operation_type: operation };
       metrics.counter('kubelet_runtime_operations_total', '[ALPHA] Runtime calls', ['operation_type']).inc(labels);

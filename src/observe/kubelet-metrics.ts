@@ -14,6 +14,10 @@ export interface KubeletMetrics {
   statusSynced(seconds: number): void;
   /** kubelet_terminated_containers_total. */
   containerTerminated(kind: string, exitCode: number, reason: string): void;
+  /** kubelet_admission_rejections_total. */
+  rejected(reason: string): void;
+  /** kubelet_preemptions, by the first resource that was missing. */
+  preempted(resource: string): void;
 }
 
 /** Counts nothing: for tests and the simulated world. */
@@ -25,4 +29,6 @@ export const noKubeletMetrics: KubeletMetrics = {
   containerStarted() {},
   containerTerminated() {},
   statusSynced() {},
+  rejected() {},
+  preempted() {},
 };

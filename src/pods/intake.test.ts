@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { SimClock } from '../../test/sim/clock.ts';
+import type { AdmissionVerdict } from '../admission/chain.ts';
 import { podUid } from '../api/brands.ts';
 import type { Pod } from '../api/types.ts';
 import { silentLogger } from '../observe/log.ts';
@@ -13,7 +14,7 @@ const pod = (uid: string, over: Partial<Pod['metadata']> = {}, source = 'api'): 
   spec: { containers: [] },
 });
 
-function rig(admit: (pod: Pod, others: readonly Pod[]) => { reason: string; message: string } | undefined = () => undefined) {
+function rig(admit: (pod: Pod, others: readonly Pod[]) => AdmissionVerdict = () => undefined, preempt = async () => {}) {
   const clock = new SimClock();
   const store = new PodStore(['file', 'api']);
   const began: string[] = [];
@@ -35,6 +36,7 @@ function rig(admit: (pod: Pod, others: readonly Pod[]) => { reason: string; mess
     events: { event: (_o, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
     log: silentLogger,
     admit,
+    preempt,
     reject: (p, { reason }) => void rejected.push(`${p.metadata.uid} ${reason}`),
     mirrorsSeen: (mirrors) => mirrors.map((m) => `${m.metadata.name}_n`),
     apiObjectChanged: (p) => void touched.push(p.metadata.uid),
@@ -100,4 +102,45 @@ test('a status that changed there is looked at by the writer, without a sync of 
   r.intake.changed('api', [{ ...pod('a'), status: { phase: 'Running' } }]);
   await r.clock.settle();
   assert.deepEqual([r.began, r.touched], [['a:sync'], ['a']]);
+});
+
+function preempting() {
+  const stopped = Promise.withResolvers<void>();
+  const seen: Record<string, string[]> = {};
+  const r = rig(
+    (p, others) => {
+      seen[p.metadata.uid] = others.map((o) => o.metadata.uid).toSorted();
+      const victim = others.find((o) => o.metadata.uid === 'victim');
+      return p.metadata.uid === 'critical' && victim !== undefined ? { preempt: [victim], resource: 'cpu' } : undefined;
+    },
+    () => stopped.promise,
+  );
+  return { ...r, seen, stopped };
+}
+
+test('a critical pod begins when those that make room for it have stopped; until then it counts, and they do not', async () => {
+  const r = preempting();
+  r.intake.changed('api', [pod('victim')]);
+  r.intake.changed('api', [pod('victim'), pod('critical')]);
+  r.intake.begin(pod('critical'));
+  r.intake.changed('api', [pod('victim'), pod('critical'), pod('next')]);
+  await r.clock.settle();
+  assert.deepEqual(r.began, ['victim:sync', 'next:sync']);
+  assert.deepEqual(r.seen, { victim: [], critical: ['victim'], next: ['critical'] });
+  r.stopped.resolve();
+  await r.clock.settle();
+  assert.deepEqual(r.began, ['victim:sync', 'next:sync', 'critical:sync']);
+});
+
+test('a critical pod that is taken away while it waits does not begin', async () => {
+  const r = preempting();
+  r.intake.changed('api', [pod('victim')]);
+  r.intake.changed('api', [pod('victim'), pod('critical')]);
+  r.intake.changed('api', [pod('victim')]);
+  r.stopped.resolve();
+  await r.clock.settle();
+  assert.equal(
+    r.began.some((text) => text.startsWith('critical')),
+    false,
+  );
 });

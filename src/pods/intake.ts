@@ -1,3 +1,5 @@
+import type { AdmissionVerdict, Preemption } from '../admission/chain.ts';
+import type { Rejection } from '../admission/general-predicates.ts';
 import { type PodUid, podUid } from '../api/brands.ts';
 import { isMirrorPod, isStaticPod, podFullName } from '../api/pod.ts';
 import type { Pod } from '../api/types.ts';
@@ -8,19 +10,16 @@ import type { Dispatcher } from './dispatcher.ts';
 import type { PodTimeline } from './ports.ts';
 import type { PodStore } from './store.ts';
 
-export interface Rejection {
-  reason: string;
-  message: string;
-}
-
 export interface IntakeDeps {
   store: PodStore;
   dispatcher: Dispatcher;
   timeline: PodTimeline;
   events: EventRecorder;
   log: Logger;
-  /** Why the node cannot take a pod beside `others`; undefined when it can. */
-  admit(pod: Pod, others: readonly Pod[]): Rejection | undefined;
+  /** Why the node cannot take a pod beside `others`, or whom to stop for it; undefined when it can. */
+  admit(pod: Pod, others: readonly Pod[]): AdmissionVerdict;
+  /** Stops pods to make room; never rejects. */
+  preempt(preemption: Preemption): Promise<void>;
   /** Shows a pod as refused. */
   reject(pod: Pod, rejection: Rejection): void;
   /** All mirrors that the API server has; returns the full names of those that changed. */
@@ -35,6 +34,9 @@ export interface IntakeDeps {
 export class Intake {
   readonly #deps: IntakeDeps;
   readonly #rejected = new Set<PodUid>();
+  /** Critical pods that wait until others were stopped for them; and those others, which do not count any more. */
+  readonly #waiting = new Map<PodUid, Pod>();
+  readonly #preempted = new Set<PodUid>();
 
   constructor(deps: IntakeDeps) {
     this.#deps = deps;
@@ -52,7 +54,8 @@ export class Intake {
     for (const pod of updated) {
       this.#tell('UPDATE', source, pod);
       this.#deps.apiObjectChanged(pod);
-      if (!this.#rejected.has(podUid(pod.metadata.uid))) dispatcher.submit(podUid(pod.metadata.uid), { pod });
+      if (this.#waiting.has(podUid(pod.metadata.uid))) this.#waiting.set(podUid(pod.metadata.uid), pod);
+      else if (!this.#rejected.has(podUid(pod.metadata.uid))) dispatcher.submit(podUid(pod.metadata.uid), { pod });
     }
     for (const pod of added.toSorted(byCreation)) {
       this.#tell('ADD', source, pod);
@@ -66,18 +69,38 @@ export class Intake {
     const { dispatcher, admit, reject, events, log, timeline } = this.#deps;
     const { namespace, name } = pod.metadata;
     const uid = podUid(pod.metadata.uid);
-    if (this.#rejected.has(uid)) return;
+    if (this.#rejected.has(uid) || this.#waiting.has(uid)) return;
     const known = dispatcher.state(uid) !== undefined;
-    const rejection = known || isEnding(pod) ? undefined : admit(pod, this.#active(uid));
-    if (rejection === undefined) {
+    const verdict = known || isEnding(pod) ? undefined : admit(pod, this.#active(uid));
+    if (verdict === undefined) {
       dispatcher.submit(uid, { pod });
       return;
     }
+    if ('preempt' in verdict) {
+      void this.#preempt(pod, verdict);
+      return;
+    }
+    const rejection = verdict;
     this.#rejected.add(uid);
     log.info('Pod rejected', { pod: `${namespace}/${name}`, podUID: uid, reason: rejection.reason, message: rejection.message });
     timeline.note(uid, 'rejected', rejection.reason);
     events.event(podEventObject(pod), 'Warning', rejection.reason, rejection.message);
     reject(pod, rejection);
+  }
+
+  /** The pod gets its lane when the others have stopped, unless it is taken away before. */
+  async #preempt(pod: Pod, preemption: Preemption): Promise<void> {
+    const { dispatcher, preempt, timeline } = this.#deps;
+    const uid = podUid(pod.metadata.uid);
+    const victims = preemption.preempt.map((victim) => podUid(victim.metadata.uid));
+    timeline.note(uid, 'waits for room', preemption.preempt.map(podFullName).join(', '));
+    this.#waiting.set(uid, pod);
+    for (const victim of victims) this.#preempted.add(victim);
+    await preempt(preemption);
+    for (const victim of victims) this.#preempted.delete(victim);
+    const newest = this.#waiting.get(uid);
+    this.#waiting.delete(uid);
+    if (newest !== undefined) dispatcher.submit(uid, { pod: newest });
   }
 
   isRejected(uid: PodUid): boolean {
@@ -89,6 +112,7 @@ export class Intake {
     const uid = podUid(pod.metadata.uid);
     this.#tell('REMOVE', source, pod);
     this.#rejected.delete(uid);
+    this.#waiting.delete(uid);
     if (!dispatcher.submit(uid, { kills: [{ cause: 'removed' }] })) forget(pod);
     else if (dispatcher.state(uid)?.phase === 'finished' && dispatcher.remove(uid)) forget(pod);
   }
@@ -111,8 +135,10 @@ export class Intake {
   #active(uid: PodUid): Pod[] {
     const { store, dispatcher } = this.#deps;
     return store.all().filter((pod) => {
-      if (podUid(pod.metadata.uid) === uid || this.#rejected.has(podUid(pod.metadata.uid))) return false;
-      const state = dispatcher.state(podUid(pod.metadata.uid));
+      const other = podUid(pod.metadata.uid);
+      if (other === uid || this.#rejected.has(other) || this.#preempted.has(other)) return false;
+      if (this.#waiting.has(other)) return true;
+      const state = dispatcher.state(other);
       return state !== undefined && state.phase !== 'finished' && state.phase !== 'terminated';
     });
   }

@@ -11,6 +11,8 @@ export interface StatusOverride {
   phase: PodPhase;
   reason: string;
   message: string;
+  /** The `DisruptionTarget` condition that goes with it. */
+  disruption?: { reason: string; message: string };
 }
 
 /** A wish to stop the pod. `graceSeconds` only ever shortens the grace of the pod. */
