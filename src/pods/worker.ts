@@ -9,6 +9,7 @@ import type { PodCache } from '../pleg/cache.ts';
 import type { ObservedPod } from '../pleg/types.ts';
 import type { LaneMemory } from '../sync/context.ts';
 import { podEventObject } from '../sync/event-object.ts';
+import { podGraceSeconds } from '../sync/grace.ts';
 import { killPod, textOf } from '../sync/kill.ts';
 import type { LaneStep } from './lane.ts';
 import { isTakenAway, type PodLifecycle, type StepResult } from './lifecycle.ts';
@@ -92,7 +93,7 @@ export class PodWorker {
     deps.probes.stopLivenessAndStartup(pod);
     deps.timeline.note(state.uid, 'stopping', [...state.causes].join(','));
     try {
-      await killPod(deps.sync, pod, observed, memory, state.graceSeconds, signal);
+      await killPod(deps.sync, pod, observed, memory, podGraceSeconds(pod, state.graceSeconds), signal);
     } catch (err) {
       signal.throwIfAborted();
       deps.events.event(podEventObject(pod), 'Warning', 'FailedKillPod', `error killing pod: ${textOf(err)}`);

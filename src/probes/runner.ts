@@ -1,6 +1,6 @@
 import type { Container, EnvVar, HTTPGetAction } from '../api/types.ts';
 import type { CriRuntime } from '../cri/ports.ts';
-import { execProbe } from './exec-probe.ts';
+import { ExecProber } from './exec-probe.ts';
 import { grpcProbe } from './grpc-probe.ts';
 import { httpProbe } from './http-probe.ts';
 import { type HttpRequest, httpGetRequest } from './http-request.ts';
@@ -26,10 +26,12 @@ export interface ProbersDeps {
 /** The four kinds of probes on the machine's own network and runtime. */
 export class Probers implements ProbeRunner {
   readonly #deps: ProbersDeps;
+  readonly #exec: ExecProber;
   readonly #requests = new WeakMap<HTTPGetAction, { podIp: string; request: HttpRequest }>();
 
   constructor(deps: ProbersDeps) {
     this.#deps = deps;
+    this.#exec = new ExecProber(deps.runtime, deps.schedule);
   }
 
   run(target: ProbeTarget, signal: AbortSignal): Promise<ProbeOutcome> {
@@ -41,12 +43,12 @@ export class Probers implements ProbeRunner {
   }
 
   #run({ container, type, containerId, podIp }: ProbeTarget, signal: AbortSignal): Promise<ProbeOutcome> {
-    const { runtime, schedule, expandCommand } = this.#deps;
+    const { schedule, expandCommand } = this.#deps;
     const spec = probeOf(container, type) ?? {};
     const seconds = spec.timeoutSeconds ?? 1;
     if (spec.exec !== undefined) {
       const command = expandCommand(spec.exec.command ?? [], container.env ?? []);
-      return execProbe(runtime, containerId, command, seconds, signal);
+      return this.#exec.run({ containerId, type }, command, seconds, signal);
     }
     const timeoutMs = seconds * 1000;
     if (spec.httpGet !== undefined) {

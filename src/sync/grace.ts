@@ -17,6 +17,11 @@ export function graceSeconds(pod: Pod, container: string, reason: KillReason | u
   return ofProbe ?? pod.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
 }
 
+/** The grace of a whole pod that ends, in seconds: never less than one, so that its preStop hooks run (contract: pod-lifecycle §4). */
+export function podGraceSeconds(pod: Pod, override: number | undefined): number {
+  return Math.max(1, graceSeconds(pod, '', undefined, override));
+}
+
 function probeOf(pod: Pod, container: string, reason: KillReason | undefined): Probe | undefined {
   const spec = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].find((c) => c.name === container);
   if (reason === 'startupProbe') return spec?.startupProbe;

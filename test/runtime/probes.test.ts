@@ -150,12 +150,13 @@ describe('probes on a real containerd', () => {
     const exec = (script: string) => ({ readinessProbe: { ...fast, exec: { command: ['sh', '-c', script] } } });
     await put('flood', FOREVER, exec('head -c 104857600 /dev/zero'));
     await put('late', FOREVER, exec('exec sleep 1001'));
-    // Children that keep the output open: containerd waits for them, so this probe ends only at the call's own deadline.
+    // Children that keep the output open: containerd waits for them, the probe does not.
     await put('forks', FOREVER, exec('for i in 1 2 3; do sleep 1000 & done; sleep 1000'));
     await put('endless', FOREVER, { readinessProbe: { ...fast, httpGet: { host: '127.0.0.1', port: endless } } });
     await untilReady(agent, 'good');
     await said('the late one', /command timed out[^\n]*exec sleep 1001/);
     await said('the endless one', /Readiness probe errored and resulted in failure state: context deadline exceeded/);
+    await said('the one with children', /command timed out[^\n]*for i in 1 2 3/);
     asked.length = 0;
     await sleep(5_000);
     const gaps = asked.slice(1).map((t, i) => t - (asked[i] ?? 0));
