@@ -9,9 +9,7 @@ import type { KubeletFlags } from '../config/types.ts';
 import { podLogsDirectory } from '../containers/log-paths.ts';
 import { terminationMessage } from '../containers/termination-message.ts';
 import { type ConnectedRuntime, connectRuntime } from '../cri/connect.ts';
-import { isCriError } from '../cri/errors.ts';
 import type { CgroupFs } from '../host/cgroups/cgroup-fs.ts';
-import { openCgroupFs } from '../host/cgroups/node-cgroup-fs.ts';
 import { isSwapAccounted } from '../host/cgroups/swap.ts';
 import { systemClock } from '../host/clock.ts';
 import { diskSpace } from '../host/disk.ts';
@@ -46,6 +44,7 @@ import { PodSpecs } from '../sync/specs.ts';
 import type { VolumeStatsSource } from '../volumes/volume-stats.ts';
 
 import { nodeAdmission } from './admission.ts';
+import { cgroupDriver, openDriver } from './cgroup-driver.ts';
 import type { ClusterInput, ClusterLink } from './cluster.ts';
 import { nodeImages } from './images.ts';
 import { nodeUpkeep } from './upkeep.ts';
@@ -91,7 +90,7 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
   const clock = systemClock;
   const files = nodeFiles;
   const name = nodeName(flags.hostnameOverride);
-  const [runtime, machine, cgroupFs, hostIPs] = await Promise.all([
+  const [runtime, machine, hostIPs] = await Promise.all([
     connectRuntime({
       endpoint: config.containerRuntimeEndpoint,
       imageEndpoint: config.imageServiceEndpoint,
@@ -102,11 +101,12 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
       signal,
     }),
     readMachine(),
-    openCgroupFs(podCgroupsScope(config), clock),
     addresses(flags, name, log),
   ]);
-  checkMachine(config, machine, cgroupFs.version, log);
   const driver = await cgroupDriver(runtime, config, log);
+  const cgroupScope = podCgroupsScope({ ...config, cgroupDriver: driver });
+  const cgroupFs = await openDriver(driver, cgroupScope, clock);
+  checkMachine(config, machine, cgroupFs.version, log);
   const timeline = new Timeline(() => clock.now());
   const logEvents = new LogEvents(log, (uid, what, detail) => timeline.note(uid, what, detail));
   const wake = (uid: string) => void kubelet.dispatcher.submit(podUid(uid), { wake: true });
@@ -158,7 +158,7 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     pods: () => kubelet.pods(),
   });
   const specs = new PodSpecs({
-    node: nodeSettings(config, flags, machine, cgroupFs.version, await isSwapAccounted(cgroupFs, podCgroupsScope(config))),
+    node: nodeSettings(config, flags, machine, cgroupFs.version, await isSwapAccounted(cgroupFs, cgroupScope)),
     nodeName: name,
     hostIPs: currentHostIPs,
     allocatable: () => allocatable,
@@ -290,21 +290,6 @@ function checkMachine(config: ResolvedConfig, machine: Machine, version: 1 | 2, 
   }
   if (config.failSwapOn && machine.swap > 0) {
     throw new Error('running with swap on is not supported, please disable swap or set --fail-swap-on flag to false');
-  }
-}
-
-/** The runtime's own setting wins where it tells (contract: compat-matrix §2, RuntimeConfig). */
-async function cgroupDriver(runtime: ConnectedRuntime, config: ResolvedConfig, log: Logger): Promise<CgroupDriver> {
-  const configured: CgroupDriver = config.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs';
-  try {
-    const told = await runtime.runtime.runtimeConfig();
-    if (told === undefined) return configured;
-    if (told !== configured) log.info('Using cgroup driver setting received from the CRI runtime', { cgroupDriver: told });
-    return told;
-  } catch (err) {
-    if (!isCriError(err, 'Unimplemented')) throw err;
-    log.debug(2, 'CRI implementation should be updated to support RuntimeConfig. Falling back to using cgroupDriver from kubelet config.');
-    return configured;
   }
 }
 

@@ -113,9 +113,23 @@ describe('PodCgroups', () => {
   });
 
   it('names the field of what it cannot do', async () => {
-    await assert.rejects(make({ cgroupDriver: 'systemd' }).setup(), /cgroupDriver: systemd/);
     await assert.rejects(make({ cgroupRoot: '/nowhere' }).setup(), /cgroupRoot: control group "\/nowhere" does not exist/);
-    assert.equal(podCgroupsScope({ cgroupRoot: '/my', cgroupsPerQOS: true }), '/my/kubepods');
+    assert.equal(podCgroupsScope({ cgroupDriver: 'cgroupfs', cgroupRoot: '/my', cgroupsPerQOS: true }), '/my/kubepods');
+    assert.equal(podCgroupsScope({ cgroupDriver: 'systemd', cgroupRoot: '/', cgroupsPerQOS: true }), '/kubepods.slice');
+  });
+
+  it('names groups as systemd does, and finds their pods again', async () => {
+    const cgroups = make({ cgroupDriver: 'systemd' });
+    await cgroups.setup();
+    await cgroups.ensurePod(burstable('1f-2e', '100m'));
+    await cgroups.ensurePod(guaranteed);
+    const burstablePod = '/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1f_2e.slice';
+    assert.ok(fs.groups.has(burstablePod));
+    assert.equal(cgroups.parentFor(burstable('1f-2e', '100m')), 'kubepods-burstable-pod1f_2e.slice');
+    const found = (await cgroups.listPods()).map(({ uid, qos }) => `${qos} ${uid}`);
+    assert.deepEqual(found.sort(), ['Burstable 1f-2e', 'Guaranteed g']);
+    await cgroups.sweep((uid) => uid === 'g');
+    assert.ok(!fs.groups.has(burstablePod));
   });
 
   it('warns once of each refusal, goes on, and tries the limits of the node again', async () => {

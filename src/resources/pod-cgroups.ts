@@ -6,7 +6,7 @@ import { CgroupError } from '../host/cgroups/cgroup-fs.ts';
 import type { CgroupSettings } from '../host/cgroups/settings.ts';
 import type { Logger } from '../observe/log.ts';
 import type { CgroupDriver, CgroupName } from './cgroup-names.ts';
-import { cgroupName, cgroupParent, nodeAllocatableName, podCgroupSuffix, toCgroupfs } from './cgroup-names.ts';
+import { cgroupName, cgroupParent, cgroupPath, nodeAllocatableName, parseSystemd, podCgroupSuffix } from './cgroup-names.ts';
 import { MIN_SHARES, milliCpuToShares } from './cpu.ts';
 import type { PodsLimits } from './node-allocatable.ts';
 import { podCgroupConfig, podLevelMemoryHigh } from './pod-cgroup-config.ts';
@@ -62,8 +62,8 @@ const Tiered = 'TieredReservation';
 const DefaultPageSize = 4096;
 
 /** The group under which all pods live: what the machine's control groups may be changed below. */
-export function podCgroupsScope(options: Pick<PodCgroupsOptions, 'cgroupRoot' | 'cgroupsPerQOS'>): string {
-  return toCgroupfs(nodeAllocatableName(options.cgroupRoot, options.cgroupsPerQOS));
+export function podCgroupsScope(options: Pick<PodCgroupsOptions, 'cgroupRoot' | 'cgroupsPerQOS' | 'cgroupDriver'>): string {
+  return cgroupPath(nodeAllocatableName(options.cgroupRoot, options.cgroupsPerQOS), options.cgroupDriver);
 }
 
 /** The control groups of pods and of their QoS classes. Source: contract node.md §4. */
@@ -94,10 +94,7 @@ export class PodCgroups {
   async setup(): Promise<void> {
     const { cgroupDriver, cgroupRoot, cgroupsPerQOS } = this.#options;
     if (!cgroupsPerQOS) return;
-    if (cgroupDriver === 'systemd') {
-      throw new Error('cgroupDriver: systemd is not supported yet; set cgroupDriver: cgroupfs here and in the container runtime');
-    }
-    const root = this.#names.Guaranteed.length > 1 ? toCgroupfs(this.#names.Guaranteed.slice(0, -1)) : '/';
+    const root = this.#names.Guaranteed.length > 1 ? cgroupPath(this.#names.Guaranteed.slice(0, -1), cgroupDriver) : '/';
     if (root !== '/' && !(await this.#deps.fs.exists(root))) {
       throw new Error(`cgroupRoot: control group ${JSON.stringify(cgroupRoot)} does not exist in every hierarchy; create it first`);
     }
@@ -145,8 +142,9 @@ export class PodCgroups {
     const found = await Promise.all(
       classes.map(async (qos) => {
         const names = await this.#deps.fs.children(this.#path(qos), everywhere);
-        const pods = names.filter((name) => name.startsWith(PodPrefix) && name.length > PodPrefix.length);
-        return pods.map((name) => ({ uid: name.slice(PodPrefix.length), qos, path: `${this.#path(qos)}/${name}` }));
+        const found = names.map((name) => ({ suffix: this.#suffixOf(name), path: `${this.#path(qos)}/${name}` }));
+        const pods = found.filter(({ suffix }) => suffix.startsWith(PodPrefix) && suffix.length > PodPrefix.length);
+        return pods.map(({ suffix, path }) => ({ uid: suffix.slice(PodPrefix.length), qos, path }));
       }),
     );
     return found.flat();
@@ -306,7 +304,13 @@ export class PodCgroups {
   }
 
   #path(qos: PodQOSClass): string {
-    return toCgroupfs(this.#names[qos]);
+    return cgroupPath(this.#names[qos], this.#options.cgroupDriver);
+  }
+
+  /** The last part of the name of a group that was found: `pod{uid}` of a pod's. */
+  #suffixOf(directory: string): string {
+    if (this.#options.cgroupDriver === 'cgroupfs') return directory;
+    return directory.endsWith('.slice') ? (parseSystemd(directory).at(-1) ?? '') : '';
   }
 
   #podName(pod: Pod): CgroupName {
@@ -314,7 +318,7 @@ export class PodCgroups {
   }
 
   #podPath(pod: Pod): string {
-    return toCgroupfs(this.#podName(pod));
+    return cgroupPath(this.#podName(pod), this.#options.cgroupDriver);
   }
 }
 
