@@ -5,7 +5,6 @@ import { systemClock } from '../host/clock.ts';
 import { processLimits } from '../host/machine.ts';
 import { bootTimeMs, filesystemSpace } from '../host/node-usage.ts';
 import { ownCgroup } from '../host/own-process.ts';
-import { podCgroupsScope } from '../resources/pod-cgroups.ts';
 import { cadvisorMetrics } from '../stats/cadvisor/cadvisor-metrics.ts';
 import { readTopology } from '../stats/cadvisor/machine.ts';
 import { GroupCollector } from '../stats/group-collector.ts';
@@ -37,7 +36,7 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
   const clock = systemClock;
   const { kubelet, machine, cgroups, cgroupFs, runtime } = node;
   const [bootMs, own, topology] = await Promise.all([bootTimeMs(), ownCgroup(), readTopology(machine.cpu / 1000)]);
-  const pods = podCgroupsScope(config);
+  const pods = cgroups.root;
   const kubeletGroup = config.kubeletCgroups || own;
   const system = new Map(
     [

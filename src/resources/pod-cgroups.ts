@@ -106,6 +106,11 @@ export class PodCgroups {
     this.#warn(await fs.create(this.#path('BestEffort'), { cpuShares: MIN_SHARES, hugetlb }), 'QoS class BestEffort');
   }
 
+  /** The group above all pods, as a path below the root of the control groups. */
+  get root(): string {
+    return this.#path('Guaranteed');
+  }
+
   /** What the runtime is told as the sandbox's cgroup_parent; empty without groups per QoS class. */
   parentFor(pod: Pod): string {
     if (!this.#options.cgroupsPerQOS) return '';
