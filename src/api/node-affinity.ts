@@ -87,8 +87,13 @@ export function matchesNodeAffinity(pod: Pick<Pod, 'spec'>, node: NodeOfAffinity
   }
   const required = record(pod.spec.affinity?.['nodeAffinity'])['requiredDuringSchedulingIgnoredDuringExecution'];
   if (required === undefined || required === null) return { match: true, faults: [] };
+  return matchesNodeSelector(required, node);
+}
+
+/** Whether one term of a NodeSelector matches the node. */
+export function matchesNodeSelector(selector: unknown, node: NodeOfAffinity): AffinityMatch {
   const faults: AffinityFault[] = [];
-  for (const [i, term] of list(record(required)['nodeSelectorTerms']).entries()) {
+  for (const [i, term] of list(record(selector)['nodeSelectorTerms']).entries()) {
     const result = matchTerm(term, `nodeSelectorTerms[${i}]`, node);
     if (result.match) return { match: true, faults: [] };
     faults.push(...result.faults);

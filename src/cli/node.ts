@@ -109,7 +109,10 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
   checkMachine(config, machine, cgroupFs.version, log);
   const timeline = new Timeline(() => clock.now());
   const logEvents = new LogEvents(log, (uid, what, detail) => timeline.note(uid, what, detail));
-  const wake = (uid: string) => void kubelet.dispatcher.submit(podUid(uid), { wake: true });
+  const wake = (uid: string) => {
+    volumes.poke(uid);
+    void kubelet.dispatcher.submit(podUid(uid), { wake: true });
+  };
   const cluster = await openClusterOf({ flags, config, nodeName: name, architecture: machine.architecture, log, also: logEvents, wake });
   const events = cluster?.events ?? logEvents;
   const node = nodeReference(name, () => cluster?.nodeUid() ?? name);
@@ -154,6 +157,7 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     log,
     events,
     objects,
+    nodeLabels: () => admissionNode().labels,
     statsPeriodMs: config.volumeStatsAggPeriodMs,
     pods: () => kubelet.pods(),
   });

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { Pod, ResourceList } from '../api/types.ts';
+import type { Pod, ResourceList, StringMap } from '../api/types.ts';
 import { systemClock } from '../host/clock.ts';
 import { FileThreads } from '../host/file-threads/file-threads.ts';
 import { nodeFiles } from '../host/files-node.ts';
@@ -22,6 +22,7 @@ export interface NodeVolumesInput {
   events: EventRecorder;
   /** Undefined on a node without an API server. */
   objects: VolumeObjects | undefined;
+  nodeLabels(): StringMap;
   /** volumeStatsAggPeriod, milliseconds. */
   statsPeriodMs: number;
   /** Those whose volumes are measured. */
@@ -35,7 +36,7 @@ export interface NodeVolumes {
 }
 
 export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes> {
-  const { rootDir, allocatable, log, events, objects, pods, statsPeriodMs } = input;
+  const { rootDir, allocatable, log, events, objects, nodeLabels, pods, statsPeriodMs } = input;
   const manager = new VolumeManager({
     clock: systemClock,
     random: systemRandom,
@@ -52,6 +53,7 @@ export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes>
       resource: (pod, ref) => resourceField(ref, containerOf(pod, ref.containerName), allocatable),
     },
     objects,
+    nodeLabels,
     expandSubPath,
     recursiveReadOnly: () => false,
     ...(await volumeFeatures()),

@@ -8,6 +8,8 @@ import type {
   KubeEvent,
   Lease,
   Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
   RuntimeClass,
   Secret,
   SubjectAccessReview,
@@ -105,6 +107,10 @@ export const getSecret = (api: KubeApi, ns: string, name: string, o?: GetOptions
   get<Secret>(api, inNamespace(core, ns, 'secrets', name), o);
 export const secretTarget = (ns: string, name: string) => byName('secrets', ns, name);
 export const serviceTarget: ListTarget = { path: `${core}/services` };
+export const getClaim = (api: KubeApi, ns: string, name: string, o?: CallOptions) =>
+  get<PersistentVolumeClaim>(api, inNamespace(core, ns, 'persistentvolumeclaims', name), o);
+export const getPersistentVolume = (api: KubeApi, name: string, o?: CallOptions) =>
+  get<PersistentVolume>(api, apiPath(`${core}/persistentvolumes`, name), o);
 const runtimeClasses = '/apis/node.k8s.io/v1/runtimeclasses';
 export const runtimeClassTarget: ListTarget = { path: runtimeClasses };
 export const getRuntimeClass = (api: KubeApi, name: string, o?: CallOptions) => get<RuntimeClass>(api, apiPath(runtimeClasses, name), o);

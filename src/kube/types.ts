@@ -103,6 +103,33 @@ export interface Service extends KubeObject {
   spec?: { clusterIP?: string; clusterIPs?: string[]; type?: string; ports?: ServicePort[] };
 }
 
+export interface PersistentVolumeClaim extends KubeObject {
+  spec: {
+    volumeName?: string;
+    volumeMode?: string;
+    accessModes?: string[];
+    storageClassName?: string;
+    resources?: { requests?: ResourceList };
+  };
+  status?: { phase?: string; accessModes?: string[]; capacity?: ResourceList };
+}
+
+/** Of a PersistentVolume, what is the same for every kind; the kind's own source is a field beside these. */
+export interface PersistentVolumeSpec {
+  accessModes?: string[];
+  capacity?: ResourceList;
+  claimRef?: ObjectReference;
+  mountOptions?: string[];
+  nodeAffinity?: { required?: { nodeSelectorTerms?: unknown[] } };
+  volumeMode?: string;
+  [source: string]: unknown;
+}
+
+export interface PersistentVolume extends KubeObject {
+  spec: PersistentVolumeSpec;
+  status?: { phase?: string };
+}
+
 export interface ObjectReference {
   kind?: string;
   namespace?: string;

@@ -3,7 +3,9 @@ import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
 import type { KubeApi, KubeObject } from '../kube/api.ts';
-import { getServiceAccount } from '../kube/typed.ts';
+import { isKubeError } from '../kube/errors.ts';
+import { getClaim, getPersistentVolume, getServiceAccount } from '../kube/typed.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../kube/types.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Health, Service } from '../observe/service.ts';
 import { CachedObjects } from './cached-objects.ts';
@@ -20,6 +22,8 @@ import { WatchedObjects } from './watched-objects.ts';
 const SweepMs = 60_000;
 /** Volumes are read once a sync: an object that was not read for so many of them belongs to environments only. */
 const IdleSyncs = 5;
+/** For one request, its waits for a turn included. */
+const RequestMs = 30_000;
 /** What the API server gives to a request that names no life of its token. */
 const DefaultTokenSeconds = 3600;
 
@@ -137,6 +141,15 @@ export class ClusterObjects implements Service {
     return { uid: metadata.uid ?? '', annotations: new Map(Object.entries(metadata.annotations ?? {})) };
   }
 
+  /** Asks the API server at each call: what it says is the proof that the pod may use the volume. */
+  claim(namespace: string, name: string): Promise<PersistentVolumeClaim | undefined> {
+    return unlessMissing(getClaim(this.#deps.api, namespace, name, { timeoutMs: RequestMs }));
+  }
+
+  persistentVolume(name: string): Promise<PersistentVolume | undefined> {
+    return unlessMissing(getPersistentVolume(this.#deps.api, name, { timeoutMs: RequestMs }));
+  }
+
   /** Never rejects. */
   pullSecrets(pod: Pod): Promise<FoundPullSecrets> {
     return pullSecretsOf(pod, (namespace, name) => this.secret(namespace, name), this.#deps.log);
@@ -165,6 +178,15 @@ function managerOf<T extends KubeObject & { immutable?: boolean }, V>(
     kind,
     new WatchedObjects({ api, clock, random, log, kind, idleMs: IdleSyncs * syncFrequencyMs, appeared: tell }),
   );
+}
+
+async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (err) {
+    if (isKubeError(err, 'NotFound')) return undefined;
+    throw err;
+  }
 }
 
 function textOf(bytes: Uint8Array): string {

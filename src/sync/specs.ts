@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { Container, Pod, ResourceList } from '../api/types.ts';
 import { containerLogsDirectory } from '../containers/log-paths.ts';
 import type { CriImages } from '../cri/ports.ts';
-import type { ContainerConfig, Mount } from '../cri/types.ts';
+import type { ContainerConfig, Device, Mount } from '../cri/types.ts';
 import type { Files } from '../host/files.ts';
 import type { Random } from '../host/random.ts';
 import type { EventRecorder } from '../observe/events.ts';
@@ -22,6 +22,7 @@ import { imageUser } from './security-context.ts';
 /** The mounts that a pod's volumes give to one container. Rejects with SyncError when one cannot be made. */
 export interface VolumeMounts {
   mountsOf(pod: Pod, container: Container, env: readonly ResolvedEnv[]): Promise<Mount[]>;
+  devicesOf(pod: Pod, container: Container): Promise<Device[]>;
   /** Groups that the pod's volumes bring. */
   groupsOf(pod: Pod): number[];
   /** A file in one of the pod's volumes, at most `maxBytes`. */
@@ -106,6 +107,7 @@ export class PodSpecs implements SpecBuilder {
       images.imageStatus({ image: imageRef }, { signal }),
     ]);
     const mounts = await volumes.mountsOf(pod, container, env);
+    const devices = await volumes.devicesOf(pod, container);
     const own = await Promise.all([this.#hostsFile(pod, mounts, podIps), this.#terminationLog(pod, container)]);
     return containerConfig({
       pod,
@@ -116,6 +118,7 @@ export class PodSpecs implements SpecBuilder {
       targetId,
       env,
       mounts: [...mounts, ...own.filter((m) => m !== undefined)],
+      devices,
       node,
       allocatable: allocatable(),
       volumeGroups: volumes.groupsOf(pod),

@@ -7,6 +7,8 @@ import { nodeOwnedFiles } from '../host/owned-files.ts';
 import { silentLogger } from '../observe/log.ts';
 import { type ContainerMountsDeps, containerMounts } from './container-mounts.ts';
 import type { VolumePlugin } from './plugin.ts';
+import { pluginFor } from './plugin-table.ts';
+import { plainVolume } from './resolved-volume.ts';
 
 const plugin = (kind: string, more: Partial<VolumePlugin>): VolumePlugin => ({
   name: `kubernetes.io/${kind}`,
@@ -21,16 +23,21 @@ const plugin = (kind: string, more: Partial<VolumePlugin>): VolumePlugin => ({
   ...more,
 });
 
+const plugins = [
+  plugin('emptyDir', {}),
+  plugin('secret', { readOnly: true }),
+  plugin('hostPath', { relabel: false, hostPath: () => '/on/host' }),
+];
+
 const deps = (more: Partial<ContainerMountsDeps> = {}): ContainerMountsDeps => ({
   files: nodeFiles,
   owned: nodeOwnedFiles,
   mounts: nodeMounts,
   mounter: nodeMounts,
-  plugins: [
-    plugin('emptyDir', {}),
-    plugin('secret', { readOnly: true }),
-    plugin('hostPath', { relabel: false, hostPath: () => '/on/host' }),
-  ],
+  find: async (pod, name) => {
+    const volume = pod.spec.volumes?.find((v) => v.name === name) ?? { name };
+    return { plugin: pluginFor(plugins, volume), resolved: plainVolume(volume) };
+  },
   podsDir: '/pods',
   log: silentLogger,
   expandSubPath: (text) => text,

@@ -4,12 +4,13 @@ import type { Mount, MountPropagation } from '../cri/types.ts';
 import type { Logger } from '../observe/log.ts';
 import { subPathTarget, volumeDir } from './paths.ts';
 import type { VolumePlugin } from './plugin.ts';
-import { pluginFor } from './plugin-table.ts';
+import type { ResolvedVolume } from './resolved-volume.ts';
 import { bindSubPath, type SubPathDeps } from './sub-paths.ts';
 import { VolumeError } from './volume-error.ts';
 
 export interface ContainerMountsDeps extends SubPathDeps {
-  plugins: readonly VolumePlugin[];
+  /** A volume of the pod with its plug-in. */
+  find(pod: Pod, volume: string): Promise<{ plugin: VolumePlugin; resolved: ResolvedVolume }>;
   podsDir: string;
   log: Logger;
   /** The container's environment put into a subPathExpr. Throws when a name is missing. */
@@ -64,7 +65,7 @@ async function containerMount(deps: ContainerMountsDeps, input: MountInput): Pro
       `cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container.name)}`,
     );
   }
-  const plugin = pluginFor(deps.plugins, volume);
+  const { plugin, resolved } = await deps.find(pod, volume.name);
   const propagation = Propagations.get(mount.mountPropagation ?? 'None');
   if (propagation === undefined)
     throw new VolumeError('invalid', `invalid MountPropagation mode: ${JSON.stringify(mount.mountPropagation)}`);
@@ -75,13 +76,13 @@ async function containerMount(deps: ContainerMountsDeps, input: MountInput): Pro
     );
   }
   const recursiveReadOnly = isRecursivelyReadOnly(mount, deps.recursiveReadOnly(pod));
-  const root = plugin.hostPath(volume, volumeDir(deps.podsDir, pod.metadata.uid, plugin.name, volume.name));
+  const root = plugin.hostPath(resolved.source, volumeDir(deps.podsDir, pod.metadata.uid, plugin.name, resolved.source.name));
   const subPath = subPathOf(deps, input);
   const { mountPath } = mount;
   return {
     containerPath: mountPath.startsWith('/') ? mountPath : posix.join('/', mountPath),
     hostPath: subPath === '' ? root : await boundSubPath(deps, input, plugin, root, subPath),
-    readonly: mount.readOnly === true || plugin.readOnly,
+    readonly: mount.readOnly === true || plugin.readOnly || resolved.readOnly,
     selinuxRelabel: deps.selinux && plugin.relabel,
     propagation,
     ...(recursiveReadOnly ? { recursiveReadOnly } : {}),

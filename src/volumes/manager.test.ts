@@ -3,8 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { SimClock } from '../../test/sim/clock.ts';
 import type { Pod } from '../api/types.ts';
-import { type Clock, systemClock } from '../host/clock.ts';
+import { systemClock } from '../host/clock.ts';
 import { FileThreads } from '../host/file-threads/file-threads.ts';
 import { nodeFiles } from '../host/files-node.ts';
 import { nodeMounts } from '../host/mounts.ts';
@@ -23,17 +24,8 @@ describe('VolumeManager', () => {
   after(() => rm(root, { recursive: true, force: true }));
 
   function world(objects: Partial<VolumeObjects>) {
-    let now = 0;
-    const sleeps: number[] = [];
     const events: string[] = [];
-    const clock: Clock = {
-      ...systemClock,
-      monotonic: () => now,
-      sleep: async (ms) => {
-        sleeps.push(ms);
-        now += ms;
-      },
-    };
+    const clock = new SimClock();
     const manager = new VolumeManager({
       clock,
       random: systemRandom,
@@ -46,13 +38,20 @@ describe('VolumeManager', () => {
       podsDir: join(root, 'pods'),
       allocatable: () => ({}),
       fields: { metadata: () => '', resource: () => '' },
-      objects: { configMap: async () => undefined, secret: async () => undefined, token: async () => '', ...objects },
+      objects: {
+        configMap: async () => undefined,
+        secret: async () => undefined,
+        token: async () => '',
+        claim: none,
+        persistentVolume: none,
+        ...objects,
+      },
       expandSubPath: (text) => text,
       recursiveReadOnly: () => false,
       selinux: false,
       noSwap: false,
     });
-    return { manager, sleeps, events };
+    return { manager, clock, events };
   }
 
   const pod = (uid: string, ...names: string[]): Pod => ({
@@ -64,9 +63,12 @@ describe('VolumeManager', () => {
   });
   const { signal } = new AbortController();
 
+  const none = async () => undefined;
+
   it('tries again with growing waits for two minutes and three seconds, then says what it was', async () => {
-    const { manager, sleeps, events } = world({});
-    await assert.rejects(manager.mount(pod('u1', 'conf'), signal), (err) => {
+    const { manager, clock, events } = world({});
+    const mounted = manager.mount(pod('u1', 'conf'), signal);
+    const failed = assert.rejects(mounted, (err) => {
       assert.ok(err instanceof UnmountedVolumesError);
       assert.equal(
         err.message,
@@ -75,7 +77,14 @@ describe('VolumeManager', () => {
       );
       return true;
     });
-    assert.deepEqual(sleeps, [500, 1000, 2000, 4000, 8000, 16000, 32000]);
+    const told: number[] = [];
+    for (let at = 0; at < 122_999; at += 500) {
+      await clock.advance(at === 0 ? 1 : 500);
+      if (events.length > told.length) told.push(Math.floor(clock.monotonic() / 500) * 500);
+    }
+    assert.deepEqual(told, [0, 500, 1500, 3500, 7500, 15500, 31500, 63500]);
+    await clock.advance(1000);
+    await failed;
     assert.equal(events.length, 8);
     assert.equal(events[0], 'web Warning FailedMount MountVolume.SetUp failed for volume "conf" : configmap "conf" not found');
   });
@@ -83,19 +92,25 @@ describe('VolumeManager', () => {
   it('goes on when the object appears, and asks for nothing that no container mounts', async () => {
     let asked = 0;
     const found = { data: new Map([['k', 'v']]), binaryData: new Map(), immutable: false, resourceVersion: '1' };
-    const { manager, sleeps } = world({ configMap: async () => (++asked < 3 ? undefined : found) });
+    const { manager, clock } = world({ configMap: async () => (++asked < 3 ? undefined : found) });
     const p = pod('u2', 'conf');
     p.spec.volumes?.push({ name: 'unused', configMap: { name: 'unused' } });
-    await manager.mount(p, signal);
-    assert.deepEqual([asked, sleeps], [3, [500, 1000]]);
+    const mounted = manager.mount(p, signal);
+    await clock.advance(1500);
+    await mounted;
+    assert.equal(asked, 3);
     assert.equal((await nodeFiles.read(join(root, 'pods/u2/volumes/kubernetes.io~configmap/conf/k'))).toString(), 'v');
-    await manager.unmount(p, signal);
+    const unmounted = manager.unmount(p, signal);
+    await clock.advance(0);
+    await unmounted;
     assert.deepEqual(await nodeFiles.list(join(root, 'pods/u2/volumes')), []);
   });
 
   it('leaves nothing behind of a volume whose object is missing', async () => {
-    const { manager } = world({});
-    await assert.rejects(manager.mount(pod('u3', 'conf'), signal));
+    const { manager, clock } = world({});
+    const mounted = assert.rejects(manager.mount(pod('u3', 'conf'), signal));
+    await clock.advance(123_000);
+    await mounted;
     assert.equal(await nodeFiles.lstat(join(root, 'pods/u3')), undefined);
   });
 

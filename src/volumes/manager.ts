@@ -1,5 +1,5 @@
-import type { Container, Pod, ResourceList, Volume } from '../api/types.ts';
-import type { Mount } from '../cri/types.ts';
+import type { Container, Pod, ResourceList, StringMap, Volume } from '../api/types.ts';
+import type { Device, Mount } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { SlowFiles } from '../host/file-threads/file-threads.ts';
 import type { Files } from '../host/files.ts';
@@ -10,20 +10,24 @@ import { openBeneath, readHeld } from '../host/safe-path.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { AtomicWriter } from './atomic-writer.ts';
+import { checkNodeAffinity, groupOf, resolveVolume } from './claims.ts';
 import { type ContainerMountsDeps, containerMounts, type EnvValue } from './container-mounts.ts';
-import { type MountFailure, setUpFailure, UnmountedVolumesError } from './mount-errors.ts';
-import { podDir, volumeDir } from './paths.ts';
-import type { VolumePlugin } from './plugin.ts';
+import { containerDevices, linkDevice } from './device-links.ts';
+import { isUnresolved, setUpFailure, UnmountedVolumesError } from './mount-errors.ts';
+import { podsWithVolumes } from './on-disk.ts';
+import { Operations } from './operations.ts';
+import { OrphanVolumes } from './orphans.ts';
+import { deviceLink, volumeDir } from './paths.ts';
+import type { VolumeContext, VolumePlugin } from './plugin.ts';
 import { pluginFor, volumePlugins } from './plugin-table.ts';
+import { operationOf, PodMounter } from './pod-mounter.ts';
+import { podUsage } from './pod-usage.ts';
 import type { VolumeFields, VolumeObjects } from './ports.ts';
-import { podsWithVolumes, tearDownPod } from './tear-down.ts';
+import { isClaim, plainVolume, type ResolvedVolume, usedVolumes } from './resolved-volume.ts';
+import { tearDownPod } from './tear-down.ts';
 import type { VolumeUsage } from './usage.ts';
-import { isFinal, VolumeError } from './volume-error.ts';
-
-/** Contract node.md §10, "wait for pod" and "retry of a failed op". */
-const MountTimeoutMs = 123_000;
-const FirstRetryMs = 500;
-const MaxRetryMs = 122_000;
+import { VolumeError } from './volume-error.ts';
+import { VolumeWorld } from './world.ts';
 
 export interface VolumeManagerDeps {
   clock: Clock;
@@ -41,6 +45,10 @@ export interface VolumeManagerDeps {
   fields: VolumeFields;
   /** Absent on a node without an API server. */
   objects?: VolumeObjects | undefined;
+  /** Labels of the Node's object; none without an API server. */
+  nodeLabels?: (() => StringMap) | undefined;
+  /** Kinds beside those that every node has. */
+  plugins?: readonly VolumePlugin[] | undefined;
   expandSubPath: ContainerMountsDeps['expandSubPath'];
   recursiveReadOnly(pod: Pod): boolean;
   selinux: boolean;
@@ -48,30 +56,43 @@ export interface VolumeManagerDeps {
   noSwap: boolean;
 }
 
+/** Longest that a sweep waits for one pod's volumes: one that hangs is not everybody's. Milliseconds. */
+const SweepWaitMs = 5_000;
+
 /**
- * Mounts and unmounts what pods name as volumes. It keeps no state: what is mounted is found from the pod, its directory
- * and mountinfo, so that a restart, also in the middle, changes nothing. Calls for one pod come one after another (its lane).
+ * Mounts and unmounts what pods name as volumes. It needs nothing of its memory: what is mounted is found from the pod, its
+ * directory and mountinfo, so that a restart, also in the middle, changes nothing. Calls for one pod come one after another
+ * (its lane).
  */
 export class VolumeManager {
   readonly #deps: VolumeManagerDeps;
   readonly #plugins: readonly VolumePlugin[];
   readonly #containerMounts: ContainerMountsDeps;
+  readonly #operations = new Operations();
+  readonly #mounter: PodMounter;
+  readonly #world = new VolumeWorld();
+  readonly #orphans: OrphanVolumes;
+  #reconstructed: Promise<void> | undefined;
 
   constructor(deps: VolumeManagerDeps) {
-    const { files, owned, clock, random, mounts, allocatable, noSwap, fields, objects } = deps;
+    const { clock, mounts, log, files, podsDir, expandSubPath, recursiveReadOnly, selinux, owned } = deps;
     this.#deps = deps;
-    this.#plugins = volumePlugins({
-      files,
-      owned,
-      mounter: mounts,
-      allocatable,
-      noSwap,
-      writer: new AtomicWriter({ files, owned, clock, random }),
-      sources: { objects, fields },
+    this.#plugins = [...basePlugins(deps), ...(deps.plugins ?? [])];
+    const find = (pod: Pod, name: string) => this.#find(pod, name);
+    const mounting = { files, owned, mounts, mounter: mounts, slowFiles: deps.slowFiles };
+    this.#containerMounts = { ...mounting, find, podsDir, log, expandSubPath, recursiveReadOnly, selinux };
+    this.#mounter = new PodMounter({
+      clock,
+      operations: this.#operations,
+      setUp: (pod, volume, signal) => this.#setUp(pod, volume, signal),
+      failed: (pod, volume, cause) => this.#tell(pod, volume, cause),
     });
-    const { podsDir, log, expandSubPath, recursiveReadOnly, selinux } = deps;
-    const mounting = { files, owned, mounts, mounter: mounts };
-    this.#containerMounts = { ...mounting, plugins: this.#plugins, podsDir, log, expandSubPath, recursiveReadOnly, selinux };
+    this.#orphans = new OrphanVolumes({ clock, log, waitMs: SweepWaitMs, tearDown: (uid) => this.#tearDown(uid) });
+  }
+
+  /** What pods want and what is there, as plain data. */
+  get world(): Readonly<Pick<VolumeWorld, 'desired' | 'actual'>> {
+    return this.#world;
   }
 
   /**
@@ -81,20 +102,14 @@ export class VolumeManager {
   async mount(pod: Pod, signal: AbortSignal): Promise<void> {
     const volumes = usedVolumes(pod);
     if (volumes.length === 0) return;
-    const { clock } = this.#deps;
-    const deadline = clock.monotonic() + MountTimeoutMs;
-    const hopeless = new AbortController();
-    const retrying = AbortSignal.any([signal, hopeless.signal]);
-    const outcomes = await Promise.all(
-      volumes.map(async (volume) => {
-        const failure = await this.#mountUntil(pod, volume, deadline, signal, retrying);
-        if (failure?.isFinal === true) hopeless.abort();
-        return failure;
-      }),
-    );
-    signal.throwIfAborted();
-    const failures = outcomes.filter((failure) => failure !== undefined);
+    await this.reconstruct();
+    const failures = await this.#mounter.mount(pod, volumes, signal);
     if (failures.length > 0) throw new UnmountedVolumesError(failures);
+  }
+
+  /** An object that the pod refers to has appeared: its failed mounts are tried again at once. */
+  poke(podUid: string): void {
+    this.#mounter.poke(podUid);
   }
 
   /** Brings the files of configMaps, secrets, tokens and fields up to date. Once a sync. A failure is told in an event and the old files stay. */
@@ -103,7 +118,7 @@ export class VolumeManager {
     await Promise.all(
       refreshed.map(async (volume) => {
         try {
-          await this.#setUp(pod, volume, signal);
+          await this.#operations.run(operationOf(pod.metadata.uid, volume.name), () => this.#setUp(pod, volume, signal));
         } catch (err) {
           if (!signal.aborted) this.#tell(pod, volume, err);
         }
@@ -118,18 +133,20 @@ export class VolumeManager {
     signal.throwIfAborted();
   }
 
+  /** Once: what is on disk is known as uncertain until its pod is looked at. What pods have then is theirs (ReadWriteOncePod). */
+  reconstruct(): Promise<void> {
+    const { files, podsDir, log } = this.#deps;
+    this.#reconstructed ??= podsWithVolumes(files, podsDir).then(
+      (found) => this.#world.reconstruct(found),
+      (err: unknown) => log.error(err, 'Cannot get volumes from disk - skip sync states for volume reconstruction'),
+    );
+    return this.#reconstructed;
+  }
+
   /** Unmounts volumes of pods that nobody knows any more: a crash, or another agent, left them. */
   async releaseUnknown(isKnown: (uid: string) => boolean): Promise<void> {
-    const { files, podsDir, log } = this.#deps;
-    for (const uid of await podsWithVolumes(files, podsDir)) {
-      if (isKnown(uid)) continue;
-      try {
-        await this.#tearDown(uid);
-        log.info('Cleaned up orphaned pod volumes', { podUID: uid });
-      } catch (err) {
-        log.error(err, 'Failed to clean up orphaned pod volumes', { podUID: uid });
-      }
-    }
+    const { files, podsDir } = this.#deps;
+    await this.#orphans.release([...(await podsWithVolumes(files, podsDir)).keys()].filter((uid) => !isKnown(uid)));
   }
 
   /** What the runtime is told of the container's volumes; binds its sub paths. Rejects with the reason for its status. */
@@ -137,12 +154,15 @@ export class VolumeManager {
     return containerMounts(this.#containerMounts, pod, container, env);
   }
 
+  /** What the runtime is told of the container's block volumes. */
+  devicesOf(pod: Pod, container: Container): Promise<Device[]> {
+    return containerDevices(this.#deps.podsDir, pod, container, (name) => this.#find(pod, name));
+  }
+
   /** A file in a volume of the pod, opened without leaving the volume; at most `maxBytes`. Rejects when it is not there. */
   async readFile(pod: Pod, name: string, path: string, maxBytes: number): Promise<Buffer> {
-    const volume = pod.spec.volumes?.find((v) => v.name === name);
-    if (volume === undefined) throw new VolumeError('not-found', `the pod has no volume ${JSON.stringify(name)}`);
-    const plugin = pluginFor(this.#plugins, volume);
-    const held = await openBeneath(volumeDir(this.#deps.podsDir, pod.metadata.uid, plugin.name, name), path);
+    const { plugin, resolved } = await this.#find(pod, name);
+    const held = await openBeneath(volumeDir(this.#deps.podsDir, pod.metadata.uid, plugin.name, resolved.source.name), path);
     try {
       return await readHeld(held, maxBytes);
     } finally {
@@ -150,81 +170,107 @@ export class VolumeManager {
     }
   }
 
-  /** No kind that is mounted here brings a group: persistent volumes do. */
-  groupsOf(_pod: Pod): number[] {
-    return [];
+  /** The groups that PersistentVolumes of the pod bring; its volumes are mounted. */
+  groupsOf(pod: Pod): number[] {
+    const groups = [...(this.#world.desired.get(pod.metadata.uid)?.values() ?? [])].map(groupOf);
+    return [...new Set(groups.filter((group) => group !== undefined))];
   }
 
   /** What the pod's volumes hold. One that cannot be measured is left out; rejects when that is true of all. */
   async usageOf(pod: Pod): Promise<VolumeUsage[]> {
     const { clock, mounts, owned, slowFiles } = this.#deps;
-    const measured = usedVolumes(pod).flatMap((volume) => {
-      const plugin = this.#plugins.find((p) => p.supports(volume));
-      return plugin?.usage === undefined ? [] : [{ volume, plugin }];
-    });
-    if (measured.length === 0) return [];
-    // mountinfo holds resolved paths.
-    const podsDir = await owned.realpath(this.#deps.podsDir);
-    if (podsDir === undefined) return [];
-    const mounted = new Set((await mounts.below(podDir(podsDir, pod.metadata.uid))).map((mount) => mount.mountPoint));
-    const results = await Promise.allSettled(
-      measured.map(async ({ volume, plugin }): Promise<VolumeUsage[]> => {
-        const dir = volumeDir(podsDir, pod.metadata.uid, plugin.name, volume.name);
-        const figures = await plugin.usage?.({ volume, dir, files: slowFiles, isMounted: (path) => mounted.has(path) });
-        return figures === undefined ? [] : [{ volume: volume.name, plugin: plugin.name, measuredAtMs: clock.now(), ...figures }];
-      }),
-    );
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed !== undefined && results.every((result) => result.status === 'rejected')) throw failed.reason;
-    return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+    const resolved = usedVolumes(pod).map((volume) => this.#world.desired.get(pod.metadata.uid)?.get(volume.name) ?? plainVolume(volume));
+    return podUsage({ clock, mounts, owned, slowFiles, podsDir: this.#deps.podsDir, plugins: this.#plugins }, pod, resolved);
   }
 
-  async #mountUntil(
-    pod: Pod,
-    volume: Volume,
-    deadline: number,
-    signal: AbortSignal,
-    retrying: AbortSignal,
-  ): Promise<MountFailure | undefined> {
-    const { clock } = this.#deps;
-    for (let wait = FirstRetryMs; ; wait = Math.min(wait * 2, MaxRetryMs)) {
-      try {
-        await this.#setUp(pod, volume, signal);
-        return undefined;
-      } catch (cause) {
-        const failure = { volume: volume.name, cause, isFinal: isFinal(cause) };
-        if (signal.aborted) return failure;
-        this.#tell(pod, volume, cause);
-        if (failure.isFinal || retrying.aborted || clock.monotonic() + wait > deadline) return failure;
-        await clock.sleep(wait, retrying).catch(() => {});
-        if (retrying.aborted) return failure;
-      }
-    }
+  /** The volume as it was looked up when it was mounted, with its plug-in. */
+  async #find(pod: Pod, name: string): Promise<{ plugin: VolumePlugin; resolved: ResolvedVolume }> {
+    const volume = pod.spec.volumes?.find((v) => v.name === name);
+    if (volume === undefined) throw new VolumeError('not-found', `the pod has no volume ${JSON.stringify(name)}`);
+    const resolved = this.#world.desired.get(pod.metadata.uid)?.get(name) ?? (await this.#resolve(pod, volume));
+    return { plugin: pluginFor(this.#plugins, resolved.source), resolved };
+  }
+
+  /** A claim is looked up until it has led to a volume: what it is bound to never changes. */
+  async #resolve(pod: Pod, volume: Volume): Promise<ResolvedVolume> {
+    const { objects, nodeLabels = () => ({}) } = this.#deps;
+    if (!isClaim(volume)) return plainVolume(volume);
+    return this.#world.desired.get(pod.metadata.uid)?.get(volume.name) ?? resolveVolume({ objects, nodeLabels }, pod, volume);
   }
 
   async #setUp(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
-    const plugin = pluginFor(this.#plugins, volume);
-    const dir = volumeDir(this.#deps.podsDir, pod.metadata.uid, plugin.name, volume.name);
-    await plugin.setUp({ pod, volume, dir, fsGroup: pod.spec.securityContext?.fsGroup ?? undefined, signal });
+    const { podsDir, files, nodeLabels = () => ({}) } = this.#deps;
+    const { uid } = pod.metadata;
+    const resolved = await this.#resolve(pod, volume);
+    const { source, persistent, readOnly, isBlock, mountOptions } = resolved;
+    const plugin = pluginFor(this.#plugins, source);
+    checkNodeAffinity({ nodeLabels }, resolved);
+    if (mountOptions.length > 0 && plugin.takesMountOptions !== true) {
+      throw new VolumeError('invalid', 'Mount options are not supported for this volume type');
+    }
+    if (this.#world.otherUser(uid, plugin.name, resolved) !== undefined) {
+      throw new VolumeError('invalid', 'volume uses the ReadWriteOncePod access mode and is already in use by another pod');
+    }
+    this.#world.want(uid, resolved);
+    const placed = { podUid: uid, name: source.name, plugin: plugin.name, isBlock };
+    const dir = volumeDir(podsDir, uid, plugin.name, source.name);
+    const fsGroup = pod.spec.securityContext?.fsGroup ?? undefined;
+    const context = { pod, volume: source, dir, fsGroup, persistent, readOnly, mountOptions, signal };
+    try {
+      if (isBlock) await linkDevice(files, deviceLink(podsDir, uid, plugin.name, source.name), await setUpDevice(plugin, context));
+      else await plugin.setUp(context);
+      this.#world.note({ ...placed, state: 'mounted' });
+    } catch (err) {
+      this.#world.note({ ...placed, state: 'uncertain' });
+      throw err;
+    }
   }
 
+  /** What is still being mounted is waited for: it would be there after all. Another call for the same pod waits for this one. */
   #tearDown(uid: string): Promise<void> {
     const { podsDir, files, owned, mounts } = this.#deps;
-    return tearDownPod({ plugins: this.#plugins, podsDir, files, owned, mounts, mounter: mounts }, uid);
+    return this.#operations.run(`tear down ${uid}`, async () => {
+      await this.#operations.settled(operationOf(uid, ''));
+      await tearDownPod({ plugins: this.#plugins, podsDir, files, owned, mounts, mounter: mounts }, uid);
+      this.#world.forget(uid);
+      this.#mounter.forget(uid);
+    });
   }
 
   #tell(pod: Pod, volume: Volume, cause: unknown): void {
+    // A claim that leads nowhere is told once, with the event of the whole pod.
+    if (isUnresolved(cause)) return;
     const { events } = this.#deps;
     const { namespace, name, uid } = pod.metadata;
-    events.event({ kind: 'Pod', namespace, name, uid }, 'Warning', 'FailedMount', setUpFailure(volume.name, cause));
+    const resolved = this.#world.desired.get(uid)?.get(volume.name);
+    const isBlock = resolved?.isBlock === true;
+    const reason = isBlock ? 'FailedMapVolume' : 'FailedMount';
+    events.event(
+      { kind: 'Pod', namespace, name, uid },
+      'Warning',
+      reason,
+      setUpFailure(resolved?.source.name ?? volume.name, cause, isBlock),
+    );
   }
 }
 
-/** The volumes that some container mounts: others are left alone, as the real kubelet does. */
-function usedVolumes(pod: Pod): Volume[] {
-  const { volumes = [], initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
-  if (volumes.length === 0) return [];
-  const all = [...initContainers, ...containers, ...ephemeralContainers];
-  const used = new Set(all.flatMap((c) => [...(c.volumeMounts ?? []), ...(c.volumeDevices ?? [])].map(({ name }) => name)));
-  return volumes.filter(({ name }) => used.has(name));
+function setUpDevice(plugin: VolumePlugin, context: VolumeContext): Promise<string> {
+  if (plugin.setUpDevice !== undefined) return plugin.setUpDevice(context);
+  throw new VolumeError('invalid', `volumes of the plug-in ${plugin.name} cannot be block devices`);
+}
+
+function basePlugins({
+  files,
+  owned,
+  clock,
+  random,
+  mounts,
+  slowFiles,
+  allocatable,
+  noSwap,
+  fields,
+  objects,
+}: VolumeManagerDeps): VolumePlugin[] {
+  const writer = new AtomicWriter({ files, owned, clock, random });
+  return volumePlugins({ files, owned, slowFiles, mounts, mounter: mounts, allocatable, noSwap, writer, sources: { objects, fields } });
 }

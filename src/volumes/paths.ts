@@ -3,6 +3,7 @@ import { VolumeError } from './volume-error.ts';
 
 /** The names in a pod's directory that belong to volumes (contract: node.md §10). */
 export const VolumesDir = 'volumes';
+export const DevicesDir = 'volumeDevices';
 export const SubPathsDir = 'volume-subpaths';
 
 /** One part of a path that comes from a pod: never a way out of the directory before it. Throws VolumeError. */
@@ -25,6 +26,11 @@ export function podDir(podsDir: string, uid: string): string {
 /** {root}/pods/{uid}/volumes/{plug-in}/{volume}. */
 export function volumeDir(podsDir: string, uid: string, plugin: string, volume: string): string {
   return posix.join(podDir(podsDir, uid), VolumesDir, escapePlugin(plugin), segment(volume, 'volume'));
+}
+
+/** {root}/pods/{uid}/volumeDevices/{plug-in}/{volume}: a link to the device. */
+export function deviceLink(podsDir: string, uid: string, plugin: string, volume: string): string {
+  return posix.join(podDir(podsDir, uid), DevicesDir, escapePlugin(plugin), segment(volume, 'volume'));
 }
 
 /** {root}/pods/{uid}/volume-subpaths/{volume}/{container}/{index of the mount}. */

@@ -1,16 +1,22 @@
 import type { Volume } from '../api/types.ts';
+import type { Mounts } from '../host/mounts.ts';
 import { ContentVolume, type ContentVolumeDeps } from './content-volume.ts';
 import type { VolumePlugin } from './plugin.ts';
 import { ConfigMapKind } from './plugins/config-map.ts';
 import { DownwardApiKind } from './plugins/downward-api.ts';
 import { EmptyDir } from './plugins/empty-dir.ts';
-import { HostPath } from './plugins/host-path.ts';
+import { HostPath, type HostPathDeps } from './plugins/host-path.ts';
 import { ProjectedKind } from './plugins/projected.ts';
 import { SecretKind } from './plugins/secret.ts';
 import { VolumeError } from './volume-error.ts';
 
-/** Every kind of volume that this agent can mount. */
-export function volumePlugins(deps: ContentVolumeDeps): VolumePlugin[] {
+/** What the kinds of volumes need of the node. */
+export interface PluginTableDeps extends ContentVolumeDeps, HostPathDeps {
+  mounts: Mounts;
+}
+
+/** The kinds of volume that every node has. */
+export function volumePlugins(deps: PluginTableDeps): VolumePlugin[] {
   return [
     new EmptyDir(deps),
     new HostPath(deps),

@@ -1,4 +1,5 @@
 import type { Pod } from '../api/types.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../kube/types.ts';
 
 /** A ConfigMap as its files need it. */
 export interface ConfigMapObject {
@@ -27,6 +28,8 @@ export interface TokenRequest {
 export interface VolumeObjects {
   configMap(namespace: string, name: string): Promise<ConfigMapObject | undefined>;
   secret(namespace: string, name: string): Promise<SecretObject | undefined>;
+  claim(namespace: string, name: string): Promise<PersistentVolumeClaim | undefined>;
+  persistentVolume(name: string): Promise<PersistentVolume | undefined>;
   /** A token of the pod's service account, bound to the pod; kept and renewed by whoever implements this. */
   token(pod: Pod, request: TokenRequest): Promise<string>;
 }

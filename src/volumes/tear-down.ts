@@ -1,8 +1,9 @@
 import { posix } from 'node:path';
-import { type Files, isErrno } from '../host/files.ts';
+import type { Files } from '../host/files.ts';
 import type { MountEntry, Mounter, Mounts } from '../host/mounts.ts';
 import type { OwnedFiles } from '../host/owned-files.ts';
-import { escapePlugin, podDir, SubPathsDir, VolumesDir } from './paths.ts';
+import { type FoundVolume, listed, remainsOf } from './on-disk.ts';
+import { DevicesDir, escapePlugin, podDir, SubPathsDir } from './paths.ts';
 import type { VolumePlugin } from './plugin.ts';
 import { textOf, VolumeError } from './volume-error.ts';
 
@@ -15,119 +16,114 @@ export interface TearDownDeps {
   mounter: Pick<Mounter, 'unmountAll'>;
 }
 
-/** A volume of a pod as its directory shows it. */
-interface Remains {
-  /** As a directory: `kubernetes.io~secret`. */
-  plugin: string;
-  volume: string;
-  dir: string;
-}
-
 /**
  * Unmounts and removes every volume of a pod that is on disk, whoever made it: what to do is found from the directories and
  * mountinfo alone. Nothing is removed while something is mounted at or below it. Rejects with what is in the way, named by
  * volume; all that can go is gone then. Idempotent.
  */
 export async function tearDownPod(deps: TearDownDeps, uid: string): Promise<void> {
-  const { files, owned, podsDir } = deps;
+  const { files, owned, podsDir, plugins } = deps;
+  podDir(podsDir, uid);
   // mountinfo holds resolved paths.
   const root = await owned.realpath(podsDir);
   if (root === undefined) return;
   const dir = podDir(root, uid);
-  const subPathsDir = posix.join(dir, SubPathsDir);
-  const [remains, subPaths] = await Promise.all([remainsOf(files, posix.join(dir, VolumesDir)), directories(files, subPathsDir)]);
-  if (remains.length === 0 && subPaths.length === 0) return;
-  const { left, cause } = await unmount(deps, dir, subPathsDir);
+  const { volumes, subPaths } = await remainsOf(files, dir, uid);
+  if (volumes.length === 0 && subPaths.length === 0) return;
   const failures: unknown[] = [];
-  const remove = async (path: string, what: string, work: () => Promise<void>) => {
-    const mounted = left.find(({ mountPoint }) => isAtOrBelow(mountPoint, path));
+  const guarded = async (volume: string, work: () => Promise<void>): Promise<boolean> => {
     try {
-      if (mounted !== undefined) throw new Error(`${mounted.mountPoint} is still mounted: ${textOf(cause)}`);
       await work();
+      return true;
     } catch (err) {
-      failures.push(new VolumeError('host', `UnmountVolume.TearDown failed for volume ${JSON.stringify(what)} : ${textOf(err)}`, err));
+      failures.push(new VolumeError('host', `UnmountVolume.TearDown failed for volume ${JSON.stringify(volume)} : ${textOf(err)}`, err));
+      return false;
     }
   };
-  await Promise.all([
-    ...subPaths.map((volume) => remove(posix.join(subPathsDir, volume), volume, () => files.removeTree(posix.join(subPathsDir, volume)))),
-    ...remains.map((found) => remove(found.dir, found.volume, () => removeVolume(deps.plugins, files, found))),
-  ]);
-  if (failures.length === 0) return removeEmpty(files, dir, remains);
-  throw failures.length === 1 ? failures[0] : new VolumeError('host', failures.map(textOf).join('; '), failures[0]);
-}
-
-/** Pods that have volumes or sub paths on disk, by their UID. */
-export async function podsWithVolumes(files: Files, podsDir: string): Promise<string[]> {
-  const uids = await directories(files, podsDir);
-  const lists = await Promise.all(
-    uids.map(async (uid) => {
-      const [remains, subPaths] = await Promise.all([
-        remainsOf(files, posix.join(podsDir, uid, VolumesDir)),
-        directories(files, posix.join(podsDir, uid, SubPathsDir)),
-      ]);
-      return remains.length + subPaths.length > 0 ? [uid] : [];
+  const subPathsDir = posix.join(dir, SubPathsDir);
+  // Sub paths first, they show what is in the volumes.
+  const stuck = await unmount(deps, dir, [subPathsDir]);
+  const freed = await Promise.all(
+    subPaths.map((volume) =>
+      guarded(volume, async () => {
+        refuseMounted(stuck, posix.join(subPathsDir, volume));
+        await files.removeTree(posix.join(subPathsDir, volume));
+      }).then((done) => (done ? [] : [volume])),
+    ),
+  );
+  const held = new Set(freed.flat());
+  const released = await Promise.all(
+    volumes.map(async (found) => {
+      const owner = ownerOf(plugins, found);
+      // What a sub path still shows must stay: its driver would take the ground away from under it.
+      if (owner?.release === undefined || held.has(found.name)) return [found];
+      return (await guarded(found.name, async () => owner.release?.(found))) ? [found] : [];
     }),
   );
-  return lists.flat();
-}
-
-async function remainsOf(files: Files, volumesDir: string): Promise<Remains[]> {
-  const plugins = await directories(files, volumesDir);
-  const lists = await Promise.all(
-    plugins.map(async (plugin) => {
-      // Links too: whatever has taken a volume's place goes with it, and is not followed.
-      const entries = await listed(files, posix.join(volumesDir, plugin));
-      return entries.map(({ name }) => ({ plugin, volume: name, dir: posix.join(volumesDir, plugin, name) }));
-    }),
+  const ready = released.flat();
+  const left = await unmount(
+    deps,
+    dir,
+    ready.map(({ path }) => path),
   );
-  return lists.flat();
+  await Promise.all(
+    ready.map((found) =>
+      guarded(found.name, async () => {
+        refuseMounted(left, found.path);
+        await removeVolume(ownerOf(plugins, found), files, found);
+      }),
+    ),
+  );
+  if (failures.length > 0)
+    throw failures.length === 1 ? failures[0] : new VolumeError('host', failures.map(textOf).join('; '), failures[0]);
+  await removeEmpty(files, dir, volumes);
 }
 
-/** Sub paths first, they show what is in the volumes; then the deepest and latest first. What could not go is `left`. */
-async function unmount(deps: TearDownDeps, dir: string, subPathsDir: string): Promise<{ left: MountEntry[]; cause: unknown }> {
-  const volumesDir = posix.join(dir, VolumesDir);
+function ownerOf(plugins: readonly VolumePlugin[], { plugin }: FoundVolume): VolumePlugin | undefined {
+  return plugins.find((p) => escapePlugin(p.name) === plugin);
+}
+
+interface Unmounted {
+  left: readonly MountEntry[];
+  /** What the tool said of those. */
+  cause: unknown;
+}
+
+/** Unmounts all at and below `paths`, the deepest and latest first. */
+async function unmount({ mounts, mounter }: TearDownDeps, dir: string, paths: readonly string[]): Promise<Unmounted> {
   const look = async () => {
-    const found = await deps.mounts.below(dir);
-    const below = (path: string) => found.filter(({ mountPoint }) => isAtOrBelow(mountPoint, path));
-    return [...below(subPathsDir), ...below(volumesDir)];
+    const found = await mounts.below(dir);
+    return found.filter(({ mountPoint }) => paths.some((path) => isAtOrBelow(mountPoint, path)));
   };
   const found = await look();
   if (found.length === 0) return { left: [], cause: undefined };
   let cause: unknown;
   try {
-    await deps.mounter.unmountAll(found.map((mount) => mount.mountPoint));
+    await mounter.unmountAll(found.map((mount) => mount.mountPoint));
   } catch (err) {
     cause = err;
   }
   return { left: await look(), cause };
 }
 
-async function removeVolume(plugins: readonly VolumePlugin[], files: Files, { plugin, volume, dir }: Remains): Promise<void> {
-  const owner = plugins.find((p) => escapePlugin(p.name) === plugin);
-  if (owner !== undefined) return owner.tearDown(dir);
+function refuseMounted({ left, cause }: Unmounted, path: string): void {
+  const mounted = left.find(({ mountPoint }) => isAtOrBelow(mountPoint, path));
+  if (mounted !== undefined) throw new Error(`${mounted.mountPoint} is still mounted: ${textOf(cause)}`);
+}
+
+async function removeVolume(owner: VolumePlugin | undefined, files: Files, { plugin, name, path, isBlock }: FoundVolume): Promise<void> {
+  if (isBlock) return files.unlink(path);
+  if (owner !== undefined) return owner.tearDown(path);
   // Of a kind that is not known here, e.g. left by another agent: its data may not be the pod's own.
-  if ((await listed(files, dir)).length > 0)
-    throw new Error(`no volume plug-in ${plugin} that could remove ${volume}, and it is not empty`);
-  await files.rmdir(dir);
+  if ((await listed(files, path)).length > 0) throw new Error(`no volume plug-in ${plugin} that could remove ${name}, and it is not empty`);
+  await files.rmdir(path);
 }
 
 /** The directories of plug-ins that hold nothing any more. */
-async function removeEmpty(files: Files, dir: string, remains: readonly Remains[]): Promise<void> {
-  await Promise.all([...new Set(remains.map(({ plugin }) => plugin))].map((plugin) => files.rmdir(posix.join(dir, VolumesDir, plugin))));
-  await files.rmdir(posix.join(dir, SubPathsDir));
-}
-
-async function directories(files: Files, path: string): Promise<string[]> {
-  return (await listed(files, path)).filter(({ kind }) => kind === 'directory').map(({ name }) => name);
-}
-
-async function listed(files: Files, path: string) {
-  try {
-    return await files.list(path);
-  } catch (err) {
-    if (isErrno(err, 'ENOENT', 'ENOTDIR')) return [];
-    throw err;
-  }
+async function removeEmpty(files: Files, dir: string, volumes: readonly FoundVolume[]): Promise<void> {
+  const parents = new Set(volumes.map(({ path }) => posix.dirname(path)));
+  await Promise.all([...parents].map((parent) => files.rmdir(parent)));
+  await Promise.all([files.rmdir(posix.join(dir, SubPathsDir)), files.rmdir(posix.join(dir, DevicesDir))]);
 }
 
 function isAtOrBelow(path: string, dir: string): boolean {

@@ -1,8 +1,8 @@
 /**
  * `unsupported`: this agent has no way to mount it. `no-api-server`: needs an object, and there is nobody to ask.
- * `invalid`: the pod asks for what cannot be. `not-found`: an object or a key of it is missing. `host`: the machine refused.
+ * `unresolved`: its claim leads to no volume that can be used now. `invalid`: the pod asks for what cannot be. `not-found`: an object or a key of it is missing. `host`: the machine refused.
  */
-export type VolumeErrorCode = 'unsupported' | 'no-api-server' | 'invalid' | 'not-found' | 'host';
+export type VolumeErrorCode = 'unsupported' | 'no-api-server' | 'unresolved' | 'invalid' | 'not-found' | 'host';
 
 /** Why a volume cannot be used. */
 export class VolumeError extends Error {
@@ -15,9 +15,9 @@ export class VolumeError extends Error {
   }
 }
 
-/** True when trying again soon cannot help. */
+/** True when trying again within this sync cannot help. */
 export function isFinal(err: unknown): boolean {
-  return err instanceof VolumeError && (err.code === 'unsupported' || err.code === 'no-api-server');
+  return err instanceof VolumeError && ['unsupported', 'no-api-server', 'unresolved'].includes(err.code);
 }
 
 export function textOf(err: unknown): string {

@@ -1,5 +1,5 @@
 import type { Container, Pod } from '../../src/api/types.ts';
-import type { Mount } from '../../src/cri/types.ts';
+import type { Device, Mount } from '../../src/cri/types.ts';
 
 /** A simulated node mounts nothing: pods without volumes pass, others are told which of theirs is in the way. */
 export class NoVolumes {
@@ -15,6 +15,10 @@ export class NoVolumes {
   async unmount(): Promise<void> {}
 
   async mountsOf(_pod: Pod, _container: Container): Promise<Mount[]> {
+    return [];
+  }
+
+  async devicesOf(): Promise<Device[]> {
     return [];
   }
 

@@ -8,6 +8,7 @@ import { nodeFiles } from '../../src/host/files-node.ts';
 import { nodeMounts } from '../../src/host/mounts.ts';
 import { nodeOwnedFiles } from '../../src/host/owned-files.ts';
 import { systemRandom } from '../../src/host/random.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kube/types.ts';
 import { silentLogger } from '../../src/observe/log.ts';
 import { containerOf, metadataField, resourceField } from '../../src/sync/downward.ts';
 import { expandSubPath } from '../../src/sync/env-expansion.ts';
@@ -20,6 +21,8 @@ const allocatable = { cpu: '2', memory: '64Mi' };
 export class FakeObjects implements VolumeObjects {
   readonly configMaps = new Map<string, Partial<ConfigMapObject>>();
   readonly secrets = new Map<string, Partial<SecretObject>>();
+  readonly claims = new Map<string, PersistentVolumeClaim>();
+  readonly persistentVolumes = new Map<string, PersistentVolume>();
   tokenText = 'token-1';
 
   async configMap(namespace: string, name: string) {
@@ -30,6 +33,14 @@ export class FakeObjects implements VolumeObjects {
   async secret(namespace: string, name: string) {
     const found = this.secrets.get(`${namespace}/${name}`);
     return found && { data: new Map(), immutable: false, resourceVersion: '1', ...found };
+  }
+
+  async claim(namespace: string, name: string) {
+    return this.claims.get(`${namespace}/${name}`);
+  }
+
+  async persistentVolume(name: string) {
+    return this.persistentVolumes.get(name);
   }
 
   async token() {

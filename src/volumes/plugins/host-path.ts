@@ -1,4 +1,5 @@
 import type { Volume } from '../../api/types.ts';
+import type { SlowFiles } from '../../host/file-threads/file-threads.ts';
 import { type FileInfo, type Files, isErrno } from '../../host/files.ts';
 import type { OwnedFiles } from '../../host/owned-files.ts';
 import type { VolumeContext, VolumePlugin } from '../plugin.ts';
@@ -7,6 +8,8 @@ import { VolumeError } from '../volume-error.ts';
 export interface HostPathDeps {
   files: Files;
   owned: OwnedFiles;
+  /** The path may lie on a file system whose server is dead. */
+  slowFiles: SlowFiles;
 }
 
 interface Expected {
@@ -22,6 +25,7 @@ const TypeKinds: ReadonlyMap<string, Expected> = new Map([
   ['CharDevice', { kind: 'character', text: 'character device' }],
   ['BlockDevice', { kind: 'block', text: 'block device' }],
 ]);
+const LookMs = 10_000;
 
 /** A path of the host. The agent makes it, where the type says so, and never removes it. */
 export class HostPath implements VolumePlugin {
@@ -51,11 +55,15 @@ export class HostPath implements VolumePlugin {
     if (expected === undefined || (wanted !== type && wanted !== 'Directory' && wanted !== 'File')) {
       throw new VolumeError('invalid', `${type} is an invalid volume type`);
     }
-    const found = await this.#deps.files.stat(path);
+    const found = await this.#kind(path);
     if (found === undefined && wanted !== type) return this.#create(path, expected);
-    if (found?.kind === expected.kind) return;
-    const actual = found === undefined ? 'it does not exist' : `it's a ${found.kind}`;
+    if (found === expected.kind) return;
+    const actual = found === undefined ? 'it does not exist' : `it's a ${found}`;
     throw new VolumeError('invalid', `hostPath type check failed: ${path} is not a ${expected.text}, ${actual}`);
+  }
+
+  #kind(path: string): Promise<FileInfo['kind'] | undefined> {
+    return this.#deps.slowFiles.run('kind', [path], LookMs);
   }
 
   /** Whatever appears there meanwhile is looked at, never opened or followed. */
@@ -66,7 +74,7 @@ export class HostPath implements VolumePlugin {
       await owned.createFile(path, new Uint8Array(), 0o644);
     } catch (err) {
       if (!isErrno(err, 'EEXIST')) throw err;
-      if ((await files.stat(path))?.kind !== expected.kind) {
+      if ((await this.#kind(path)) !== expected.kind) {
         throw new VolumeError('invalid', `hostPath type check failed: ${path} is not a ${expected.text}`, err);
       }
     }
