@@ -16,6 +16,7 @@ import { type HealthCheck, healthzHandler } from '../server/healthz.ts';
 import { type Handler, HttpService } from '../server/http.ts';
 import { readOnlyHandler } from '../server/readonly.ts';
 import { counted, RequestMetrics } from '../server/request-metrics.ts';
+import { HealthResults } from '../server/slis.ts';
 import { type RealNode, realNode } from './node.ts';
 import { kubeletServer } from './server.ts';
 import { nodeStats } from './stats.ts';
@@ -66,9 +67,12 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
 }
 
 const ping: HealthCheck = { name: 'ping', check: () => undefined };
+/** Lines are written as they come, by the one thread that also answers here: there is no writer of its own that could hang. */
+const logCheck: HealthCheck = { name: 'log', check: () => undefined };
 
-function healthz(checks: readonly HealthCheck[], log: Logger): Handler {
-  return healthzHandler(checks, (check, reason) => log.error(undefined, 'healthz check failed', { check, reason }));
+function healthz(checks: readonly HealthCheck[], log: Logger, results?: HealthResults): Handler {
+  const failed = (check: string, reason: string) => log.error(undefined, 'healthz check failed', { check, reason });
+  return healthzHandler(checks, failed, (name, healthy) => results?.observe(name, healthy));
 }
 
 /** What the read-only port and the kubelet's port have in common. */
@@ -88,10 +92,12 @@ async function readOnlyEndpoints(
     },
   };
   const stats = await nodeStats({ node, ...settings });
+  const slis = new HealthResults();
   return readOnlyHandler({
-    healthz: healthz([ping, syncloop], log),
+    healthz: healthz([ping, logCheck, syncloop], log, slis),
+    slis,
     pods: () => kubelet.pods(),
-    metrics: () => registry.text(),
+    metrics: async () => (await registry.text()) + (await stats.storageMetrics()),
     probeMetrics: async () => probeMetrics.text(),
     ...stats,
   });

@@ -20,6 +20,7 @@ import { TlsMaterial } from '../server/tls-material.ts';
 import { tlsSettings } from '../server/tls-options.ts';
 import { TlsServer } from '../server/tls-server.ts';
 import type { RealNode } from './node.ts';
+import { serverExtras } from './server-extras.ts';
 
 export interface ServerInput {
   flags: KubeletFlags;
@@ -106,6 +107,7 @@ export async function kubeletServer(input: ServerInput): Promise<TlsServer> {
     configz: () => ({ kubeletconfig: maskConfig(config) }),
     setVerbosity: input.setVerbosity,
     argv: process.argv,
+    ...serverExtras({ flags, resolved, runtime, pods, log }),
     debuggingHandlers: resolved.enableDebuggingHandlers,
     systemLogHandler: resolved.enableSystemLogHandler,
     profilingHandler: resolved.enableProfilingHandler,

@@ -8,8 +8,10 @@ import { ownCgroup } from '../host/own-process.ts';
 import { cadvisorMetrics } from '../stats/cadvisor/cadvisor-metrics.ts';
 import { readTopology } from '../stats/cadvisor/machine.ts';
 import { GroupCollector } from '../stats/group-collector.ts';
-import { podDisk } from '../stats/pod-disk.ts';
+import { measuredVolumes } from '../stats/measured-volumes.ts';
+import { podDisk, podLogs } from '../stats/pod-disk.ts';
 import { resourceMetrics } from '../stats/resource-metrics.ts';
+import { storageMetrics } from '../stats/storage-metrics.ts';
 import { type RuntimeFilesystem, SummaryProvider } from '../stats/summary.ts';
 import type { Summary } from '../stats/summary-types.ts';
 import type { RealNode } from './node.ts';
@@ -25,6 +27,8 @@ export interface NodeStats {
   summary(onlyCpuAndMemory: boolean): Promise<Summary>;
   resourceMetrics(): Promise<string>;
   cadvisorMetrics(): Promise<string>;
+  /** The part of /metrics that is measured: claims and logs. */
+  storageMetrics(): Promise<string>;
 }
 
 const DEFAULT_POD_LOGS_DIR = '/var/log/pods';
@@ -47,6 +51,9 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
     ].filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '' && entry[1] !== '/'),
   );
   const podsDir = posix.join(flags.rootDir, 'pods');
+  const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
+  const podOf = (uid: string) => kubelet.pods().find((pod) => pod.metadata.uid === uid);
+  const volumesOf = (uid: string) => node.volumeStats.ofPod(uid);
   const collector = new GroupCollector({
     cgroups: cgroupFs,
     podGroups: () => cgroups.listPods(),
@@ -71,7 +78,7 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
     stats: runtime.stats,
     nodeFilesystem: () => filesystemSpace(flags.rootDir),
     runtimeFilesystems: () => runtimeFilesystems(node),
-    podDisk: (pod) => podDisk({ podLogsDir: config.podLogsDir || DEFAULT_POD_LOGS_DIR, podsDir, volumes: () => [] }, pod),
+    podDisk: (pod) => podDisk({ podLogsDir, podsDir, volumes: (uid) => measuredVolumes(podOf(uid), volumesOf(uid)) }, pod),
     processLimits: () => processLimits(),
     clock,
   });
@@ -79,6 +86,12 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
     summary: (onlyCpuAndMemory) => (onlyCpuAndMemory ? provider.readCpuAndMemory() : provider.read()),
     resourceMetrics: () => resourceMetrics(() => provider.readCpuAndMemory()),
     cadvisorMetrics: () => cadvisorMetrics({ collect, machine, topology }),
+    storageMetrics: () =>
+      storageMetrics({
+        pods: () => kubelet.pods(),
+        volumes: volumesOf,
+        logs: () => Promise.all([...kubelet.cache.all()].map((pod) => podLogs(podLogsDir, pod))),
+      }),
   };
 }
 

@@ -156,3 +156,16 @@ export const removedFlags: ReadonlyMap<string, boolean> = new Map([
     'skip-log-headers',
   ].map((name): [string, boolean] => [name, true]),
 ]);
+
+/** Every flag of this table with its effective value, as text. */
+export function flagValues(flags: KubeletFlags): ReadonlyMap<string, string> {
+  return new Map(
+    kubeletFlags.map(({ name, key, type }) => {
+      const value = flags[key];
+      if (type === 'duration') return [name, `${Number(value) / 1000}s`];
+      const pairs =
+        typeof value === 'object' && value !== null ? Object.entries(value).map(([label, v]) => `${label}=${String(v)}`) : undefined;
+      return [name, pairs?.join(',') ?? String(value)];
+    }),
+  );
+}

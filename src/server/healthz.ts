@@ -10,25 +10,35 @@ export interface HealthCheck {
 /**
  * `/healthz` and `/healthz/{check}` with `verbose` and `exclude` (contract: http-api §9).
  */
-export function healthzHandler(checks: readonly HealthCheck[], failed: (name: string, reason: string) => void): Handler {
+export function healthzHandler(
+  checks: readonly HealthCheck[],
+  failed: (name: string, reason: string) => void,
+  observe: (name: string, healthy: boolean) => void = () => {},
+): Handler {
+  const result = ({ name, check }: HealthCheck) => {
+    const reason = check();
+    observe(name, reason === undefined);
+    return reason;
+  };
   return (_req, res, url) => {
     const one = /^\/healthz\/([^/]+)\/?$/.exec(url.pathname)?.[1];
     if (one !== undefined) {
       const check = checks.find((c) => c.name === one);
       if (check === undefined) return sendText(res, 404, '404 page not found\n');
-      const reason = check.check();
+      const reason = result(check);
       return reason === undefined ? sendText(res, 200, 'ok') : sendText(res, 500, `internal server error: ${reason}\n`);
     }
     if (!/^\/healthz\/?$/.test(url.pathname)) return sendText(res, 404, '404 page not found\n');
     const excluded = new Set(url.searchParams.getAll('exclude'));
     const lines: string[] = [];
     let broken = false;
-    for (const { name, check } of checks) {
+    for (const check of checks) {
+      const { name } = check;
       if (excluded.delete(name)) {
         lines.push(`[+]${name} excluded: ok`);
         continue;
       }
-      const reason = check();
+      const reason = result(check);
       if (reason === undefined) {
         lines.push(`[+]${name} ok`);
         continue;

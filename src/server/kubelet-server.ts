@@ -8,12 +8,19 @@ import { attributesOf } from './auth/attributes.ts';
 import { type AuthenticationOptions, authenticate } from './auth/authenticate.ts';
 import type { Authorizer } from './auth/authorize.ts';
 import { credentialsOf } from './auth/credentials.ts';
+import type { Checkpoints } from './checkpoint.ts';
+import { setLogLevel } from './debug/flags.ts';
+import { pprof } from './debug/pprof.ts';
+import type { Profiler } from './debug/profiler.ts';
 import { HttpError } from './errors.ts';
 import { type Handler, sendJson, sendText } from './http.ts';
 import { type ContainerLogsDeps, containerLogs } from './logs/container-logs.ts';
+import { answerNodeLogQuery } from './logs/node-log-answer.ts';
+import { readNodeLogQuery } from './logs/node-log-query.ts';
 import { nodeLogs } from './node-logs.ts';
-import { findPod, type PodView, runningContainer, runningPods } from './pods.ts';
+import { type PodView, runningPods } from './pods.ts';
 import type { RequestMetrics } from './request-metrics.ts';
+import { runCommand } from './run-command.ts';
 import { refuseUpgrade, type StreamingHandler, type StreamingKind } from './streaming/streaming-handler.ts';
 import { type Target, targetOf } from './target.ts';
 import type { TlsRequests } from './tls-server.ts';
@@ -37,9 +44,15 @@ export interface KubeletServerDeps {
   setVerbosity(level: number): void;
   /** The command line, for /debug/pprof/cmdline. */
   argv: readonly string[];
+  profiler: Profiler;
+  /** Undefined: the gate ContainerCheckpoint is off. */
+  checkpoints: Checkpoints | undefined;
+  zpages: Record<'statusz' | 'flagz', (req: IncomingMessage, res: ServerResponse) => void>;
   /** enableDebuggingHandlers. */
   debuggingHandlers: boolean;
   systemLogHandler: boolean;
+  /** enableSystemLogQuery, with its gate. */
+  systemLogQuery: boolean;
   profilingHandler: boolean;
   debugFlagsHandler: boolean;
   /** The directory behind /logs/. */
@@ -128,7 +141,7 @@ export class KubeletServer implements TlsRequests {
   }
 
   async #route(req: IncomingMessage, res: ServerResponse, target: Target): Promise<void> {
-    const { readOnly, configz, streaming, pods, debuggingHandlers } = this.#deps;
+    const { readOnly, configz, streaming, pods, debuggingHandlers, checkpoints } = this.#deps;
     const { segments, url } = target;
     const [first = '', ...rest] = segments;
     const kind = streamingKind(segments);
@@ -144,63 +157,49 @@ export class KubeletServer implements TlsRequests {
       case 'runningpods':
         only(req, ['GET']);
         return sendJson(res, runningPods(pods));
+      case 'checkpoint':
+        if (!debuggingHandlers || checkpoints === undefined) throw new HttpError(404, '404 page not found\n');
+        only(req, ['POST']);
+        return checkpoints.serve(rest, url, res);
+      case 'statusz':
+      case 'flagz':
+        if (!debuggingHandlers || rest.length > 0) throw new HttpError(404, '404 page not found\n');
+        return this.#deps.zpages[first](req, res);
       case 'containerLogs':
         only(req, ['GET']);
         if (rest.length !== 3) throw new HttpError(404, '404: Page Not Found');
         return containerLogs(this.#deps.logs, rest, url.searchParams, res);
       case 'run':
         only(req, ['POST']);
-        return this.#run(rest, url, res);
+        return runCommand(this.#deps, rest, url, res);
       case 'logs':
         return this.#nodeLogs(req, res, target);
       case 'debug':
-        return this.#debug(req, res, rest);
+        return this.#debug(req, res, url, rest);
       default:
         return readOnly(req, res, url);
     }
   }
 
-  /** /run/{namespace}/{pod}/[{uid}/]{container}: a command without a terminal, its output at its end. */
-  async #run(rest: readonly string[], url: URL, res: ServerResponse): Promise<void> {
-    const { pods, runtime } = this.#deps;
-    if (rest.length !== 3 && rest.length !== 4) throw new HttpError(404, '404: Page Not Found');
-    const [namespace = '', name = ''] = rest;
-    const pod = findPod(pods, namespace, name);
-    if (pod === undefined) throw new HttpError(404, 'pod does not exist');
-    const container = rest.at(-1) ?? '';
-    const id = runningContainer(pods, pod.metadata.uid, container);
-    if (id === undefined) throw new HttpError(500, `container not found ("${container}")`);
-    const { stdout, stderr, exitCode } = await runtime.execSync(id, (url.searchParams.get('cmd') ?? '').split(' '), 0, { timeoutMs: 0 });
-    if (exitCode !== 0) throw new HttpError(500, `${Buffer.concat([stdout, stderr]).toString()}command exited with ${exitCode}`);
-    res.writeHead(200, { 'Content-Type': 'application/json' });
-    res.write(stdout);
-    res.end(stderr);
-  }
-
   async #nodeLogs(req: IncomingMessage, res: ServerResponse, { segments, trailingSlash, url }: Target): Promise<void> {
-    const { systemLogHandler, systemLogsDir } = this.#deps;
+    const { systemLogHandler, systemLogQuery, systemLogsDir, clock } = this.#deps;
     if (!systemLogHandler) throw new HttpError(405, 'logs endpoint is disabled.\n');
-    if (url.searchParams.has('query')) throw new HttpError(501, 'node log query is not available here\n');
-    await nodeLogs(systemLogsDir, segments.slice(1), trailingSlash, req.method ?? '', res);
+    const query = systemLogQuery ? readNodeLogQuery(url.searchParams) : undefined;
+    if (query === undefined) return nodeLogs(systemLogsDir, segments.slice(1), trailingSlash, req.method ?? '', res);
+    if (segments.length > 1) throw new HttpError(406, 'path not allowed in query mode\n');
+    await answerNodeLogQuery({ root: systemLogsDir, clock }, query, req, res);
   }
 
-  async #debug(req: IncomingMessage, res: ServerResponse, [what = '', item = '']: readonly string[]): Promise<void> {
-    const { debugFlagsHandler, profilingHandler, setVerbosity, argv, log } = this.#deps;
-    if (what === 'flags' && item === 'v') {
+  async #debug(req: IncomingMessage, res: ServerResponse, url: URL, [what = '', item = '', ...more]: readonly string[]): Promise<void> {
+    const { debugFlagsHandler, profilingHandler, profiler, argv } = this.#deps;
+    if (what === 'flags' && item === 'v' && more.length === 0) {
       if (!debugFlagsHandler) throw new HttpError(405, 'flags endpoint is disabled.\n');
-      if (req.method !== 'PUT') throw new HttpError(406, 'unsupported http method');
-      const text = (await smallBody(req)).trim();
-      if (!/^-?[0-9]{1,9}$/.test(text))
-        throw new HttpError(400, `failed set klog.logging.verbosity ${text.slice(0, 80)}: it is not a number`);
-      setVerbosity(Number(text));
-      log.info('Verbosity changed', { v: Number(text) });
-      return sendText(res, 200, `successfully set klog.logging.verbosity to ${text}\n`);
+      return setLogLevel(this.#deps, req, res);
     }
-    if (what !== 'pprof') throw new HttpError(404, '404 page not found\n');
+    if (what !== 'pprof' || more.length > 0) throw new HttpError(404, '404 page not found\n');
     if (!profilingHandler) throw new HttpError(405, 'profiling endpoint is disabled.\n');
     only(req, ['GET', 'POST']);
-    if (item === 'cmdline') return sendText(res, 200, argv.join('\0'));
-    throw new HttpError(501, `profile "${item.slice(0, 80)}" is not available here\n`);
+    await pprof(item, url, { profiler, argv }, req, res);
   }
 
   #fail(err: unknown, req: IncomingMessage, res: ServerResponse): void {
@@ -236,14 +235,3 @@ function only(req: IncomingMessage, methods: readonly string[]): void {
 
 /** Never the query: commands stand in it. */
 const pathOnly = (req: IncomingMessage) => (req.url ?? '').split('?', 1)[0] ?? '';
-
-const MAX_BODY_BYTES = 1_024;
-
-async function smallBody(req: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    text += chunk.toString();
-    if (text.length > MAX_BODY_BYTES) throw new HttpError(413, 'body too long\n');
-  }
-  return text;
-}

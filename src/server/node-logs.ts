@@ -1,9 +1,9 @@
-import { constants, type FileHandle, open, readdir } from 'node:fs/promises';
+import { type FileHandle, readdir } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { isErrno } from '../host/files.ts';
 import { HttpError } from './errors.ts';
+import { openBelow } from './logs/open-below.ts';
 
 /** Answers /logs/...: directories as a list of links, files as they are. Nothing outside of `root` is ever opened. */
 export async function nodeLogs(
@@ -31,25 +31,6 @@ export async function nodeLogs(
   } finally {
     await file.close();
   }
-}
-
-/** Opens the path part by part, and none of the parts may be a symlink. Throws HttpError 404. */
-async function openBelow(root: string, segments: readonly string[]): Promise<FileHandle> {
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  let here = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
-  for (const segment of segments) {
-    let next: FileHandle;
-    try {
-      next = await open(`/proc/self/fd/${here.fd}/${segment}`, flags);
-    } catch (err) {
-      if (isErrno(err)) throw new HttpError(404, '404 page not found\n');
-      throw err;
-    } finally {
-      await here.close();
-    }
-    here = next;
-  }
-  return here;
 }
 
 async function list(directory: FileHandle, res: ServerResponse): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Pod } from '../api/types.ts';
 import type { Handler } from './http.ts';
 import { sendJson, sendText } from './http.ts';
+import type { HealthResults } from './slis.ts';
 
 export interface ReadOnlyDeps {
   healthz: Handler;
@@ -14,6 +15,8 @@ export interface ReadOnlyDeps {
   resourceMetrics(): Promise<string>;
   /** The text of /metrics/cadvisor. */
   cadvisorMetrics(): Promise<string>;
+  /** Of the health checks, for /metrics/slis. */
+  slis: Pick<HealthResults, 'text' | 'reset'>;
   /** The body of /stats/summary. */
   summary(onlyCpuAndMemory: boolean): Promise<unknown>;
 }
@@ -33,6 +36,10 @@ export function readOnlyHandler(deps: ReadOnlyDeps): Handler {
       return sendJson(res, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: deps.pods().map(withoutType) });
     }
     if (path === '/healthz' || path.startsWith('/healthz/')) return deps.healthz(req, res, url);
+    if (path === '/metrics/slis' && req.method === 'DELETE') {
+      deps.slis.reset();
+      return sendText(res, 200, 'metrics reset\n');
+    }
     const metrics = textOf(deps, path);
     if (metrics !== undefined) {
       const text = await metrics();
@@ -41,6 +48,10 @@ export function readOnlyHandler(deps: ReadOnlyDeps): Handler {
       return;
     }
     if (path === '/stats/summary' || path === '/stats/summary/') {
+      if (req.method !== 'GET' && req.method !== 'POST') {
+        res.setHeader('Allow', 'GET, POST');
+        return sendText(res, 405, '405: Method Not Allowed');
+      }
       return sendJson(res, await deps.summary(url.searchParams.get('only_cpu_and_memory') === 'true'));
     }
     if (DEBUG_PATHS.some((p) => path.startsWith(p))) return sendText(res, 405, 'Debug endpoints are disabled.\n');
@@ -51,6 +62,7 @@ export function readOnlyHandler(deps: ReadOnlyDeps): Handler {
 function textOf(deps: ReadOnlyDeps, path: string): (() => Promise<string>) | undefined {
   if (path === '/metrics') return deps.metrics;
   if (path === '/metrics/probes') return deps.probeMetrics;
+  if (path === '/metrics/slis') return async () => deps.slis.text();
   if (path === '/metrics/cadvisor') return deps.cadvisorMetrics;
   return path === '/metrics/resource' ? deps.resourceMetrics : undefined;
 }

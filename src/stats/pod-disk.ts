@@ -11,20 +11,33 @@ export interface PodDiskDeps {
   volumes(uid: string): readonly MeasuredVolume[];
 }
 
-/** What lies on the node's disk for a pod. What is not there counts nothing. */
-export async function podDisk(
-  { podLogsDir, podsDir, volumes }: PodDiskDeps,
-  { name, namespace, uid, ...pod }: ObservedPod,
-): Promise<PodDiskUsage> {
+/** What the logs of a pod's containers take. */
+export interface PodLogs {
+  uid: string;
+  namespace: string;
+  pod: string;
+  containers: ReadonlyMap<string, FilesUsage>;
+}
+
+export async function podLogs(podLogsDir: string, pod: ObservedPod): Promise<PodLogs> {
+  const { name, namespace, uid } = pod;
   const ref = { name, namespace, uid: uid as string };
-  const containers = runningContainers({ ...pod, name, namespace, uid });
-  const [podLogs, etcHosts, ...logs] = await Promise.all([
-    filesIn(podLogsDirectory(podLogsDir, ref)),
-    fileUsage(join(podsDir, ref.uid, 'etc-hosts')),
-    ...containers.map((c) => filesIn(containerLogsDirectory(podLogsDir, ref, c.name))),
-  ]);
+  const running = runningContainers(pod);
+  const sizes = await Promise.all(running.map((c) => filesIn(containerLogsDirectory(podLogsDir, ref, c.name))));
   const none = { bytes: 0, inodes: 0 };
-  return { podLogs, etcHosts, logs: new Map(containers.map((c, i) => [c.name, logs[i] ?? none])), volumes: volumes(ref.uid) };
+  return { uid: ref.uid, namespace, pod: name, containers: new Map(running.map((c, i) => [c.name, sizes[i] ?? none])) };
+}
+
+/** What lies on the node's disk for a pod. What is not there counts nothing. */
+export async function podDisk({ podLogsDir, podsDir, volumes }: PodDiskDeps, pod: ObservedPod): Promise<PodDiskUsage> {
+  const { name, namespace } = pod;
+  const uid = pod.uid as string;
+  const [ownLogs, etcHosts, logs] = await Promise.all([
+    filesIn(podLogsDirectory(podLogsDir, { name, namespace, uid })),
+    fileUsage(join(podsDir, uid, 'etc-hosts')),
+    podLogs(podLogsDir, pod),
+  ]);
+  return { podLogs: ownLogs, etcHosts, logs: logs.containers, volumes: volumes(uid) };
 }
 
 /** Blocks of the files directly in a directory, as `du` counts them. */
