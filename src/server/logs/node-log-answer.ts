@@ -60,8 +60,15 @@ async function services(deps: NodeLogDeps, query: NodeLogQuery, out: Writable, s
     for (const path of [[service], [`${service}.log`], [service, `${service}.log`]]) {
       found ??= await fileOf(deps.root, path).catch(() => undefined);
     }
-    if (found === undefined) out.write(`\nlog not found for ${service}\n`);
-    else await copy(found, out).finally(() => found?.close());
+    if (found === undefined) {
+      out.write(`\nlog not found for ${service}\n`);
+      continue;
+    }
+    try {
+      await copy(found, out);
+    } finally {
+      await found.close();
+    }
   }
 }
 
