@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { CriServer, GrpcFailure, type Handler } from '../../test/support/criServer.ts';
 import { systemClock } from '../host/clock.ts';
 import { silentLogger } from '../observe/log.ts';
+import { grpcCode } from '../proto/grpc-status.ts';
 import { type ConnectedRuntime, connectRuntime } from './connect.ts';
-import { type CriError, criErrorCode, criErrorText, isCriError } from './errors.ts';
+import { type CriError, criErrorText, isCriError } from './errors.ts';
 import { noRuntimeMetrics } from './instrumentation.ts';
 
 const connect = (server: CriServer, timeoutMs = 5_000): Promise<ConnectedRuntime> =>
@@ -38,12 +39,12 @@ test('each gRPC code keeps its name and the runtime its text', async () => {
       throw new GrpcFailure(code, `text ${code}`);
     });
     const err = await failureOf(connected.runtime.stopPodSandbox('s'));
-    assert.equal(err.code, criErrorCode(code));
+    assert.equal(err.code, grpcCode(code));
     assert.equal(err.operation, 'StopPodSandbox');
     assert.equal(criErrorText(err), `rpc error: code = ${err.code} desc = text ${code}`);
   }
-  assert.equal(criErrorCode(5), 'NotFound');
-  assert.equal(criErrorCode(99), 'Unknown');
+  assert.equal(grpcCode(5), 'NotFound');
+  assert.equal(grpcCode(99), 'Unknown');
   connected.close();
 });
 
