@@ -23,11 +23,13 @@ import { nodeReference } from '../node/node-reference.ts';
 import { NodeWatch } from '../node/node-watch.ts';
 import { ClusterObjects, type ClusterObjectsDeps } from '../objects/cluster-objects.ts';
 import { objectTtlMs } from '../objects/object-ttl.ts';
+import type { AgentMetrics } from '../observe/agent-metrics.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { MirrorPods } from '../pods/mirrors.ts';
 import { ApiServerSource } from '../sources/apiserver.ts';
 import type { PodSource } from '../sources/types.ts';
+import { type NodeCsi, nodeCsi } from './csi.ts';
 import { kubernetesVersion } from './version.ts';
 
 export interface ClusterInput {
@@ -37,6 +39,7 @@ export interface ClusterInput {
   /** GOARCH spelling. */
   architecture: string;
   log: Logger;
+  metrics: AgentMetrics;
   /** Gets every event as well. */
   also: EventRecorder;
   /** Has the pod of this UID looked at again. */
@@ -58,6 +61,7 @@ export interface ClusterLink {
   readonly source: PodSource;
   /** What pods refer to by name. */
   readonly objects: ClusterObjects;
+  readonly csi: NodeCsi;
   /** UID of the Node's object, empty while it is not known. */
   nodeUid(): string;
   /** What admission looks at: the Node's object, and as long as it is not known what it will be made with. */
@@ -92,6 +96,9 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
     syncFrequencyMs: config.syncFrequencyMs,
     appeared: (uid) => input.wake(uid),
   });
+  let checkNode = () => {};
+  const csi = nodeCsi({ api: clients.main, nodeName, log, metrics: input.metrics, initialized: () => checkNode() });
+  watch.subscribe(() => csi.publisher.nodeKnown());
   const port = async (inventory: NodeInventory): Promise<ClusterPort> => {
     const observe = await observed(input, inventory);
     return {
@@ -119,7 +126,7 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
             events,
             runtime: inventory.runtime.runtime,
             images: inventory.runtime.images,
-            observe,
+            observe: { ...observe, otherFaults: () => [csi.publisher.fault()].filter((fault) => fault !== undefined) },
             registerNode: config.registerNode,
             getOnExistsOnly: config.gates.enabled('KubeletRegistrationGetOnExistsOnly'),
             updateFrequencyMs: config.nodeStatusUpdateFrequencyMs,
@@ -131,7 +138,8 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
         void node.reported.then(() => {
           isReported = true;
         });
-        return { ...node, services: [events, ...node.services] };
+        checkNode = node.check;
+        return { ...node, services: [events, ...node.services, csi.publisher] };
       },
     };
   };
@@ -139,6 +147,7 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
     api: clients.main,
     events,
     objects,
+    csi,
     source: new ApiServerSource({ api: clients.main, nodeName, clock, random, log, nodeKnown: (signal) => watch.known(signal) }),
     nodeUid: () => watch.uid(),
     admissionNode: ({ allocatable, supportsStrictGroups }) => {

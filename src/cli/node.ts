@@ -27,6 +27,7 @@ import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { LogEvents } from '../observe/log-events.ts';
 import { Timeline } from '../observe/timeline.ts';
+import type { PluginHandler, PluginType } from '../plugins/plugin-handler.ts';
 import { PodDirectories } from '../pods/dirs.ts';
 import { Hooks } from '../probes/hooks.ts';
 import type { ProbeMetrics } from '../probes/metrics.ts';
@@ -47,6 +48,7 @@ import { nodeAdmission } from './admission.ts';
 import { cgroupDriver, openDriver } from './cgroup-driver.ts';
 import type { ClusterInput, ClusterLink } from './cluster.ts';
 import { nodeImages } from './images.ts';
+import { nodePlugins } from './plugins.ts';
 import { nodeUpkeep } from './upkeep.ts';
 import { nodeVolumes } from './volumes.ts';
 
@@ -113,7 +115,16 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     volumes.poke(uid);
     void kubelet.dispatcher.submit(podUid(uid), { wake: true });
   };
-  const cluster = await openClusterOf({ flags, config, nodeName: name, architecture: machine.architecture, log, also: logEvents, wake });
+  const cluster = await openClusterOf({
+    flags,
+    config,
+    nodeName: name,
+    architecture: machine.architecture,
+    log,
+    metrics,
+    also: logEvents,
+    wake,
+  });
   const events = cluster?.events ?? logEvents;
   const node = nodeReference(name, () => cluster?.nodeUid() ?? name);
   if (cgroupFs.version === 1) events.event(node, 'Warning', 'CgroupV1', CGROUP_V1_TEXT);
@@ -151,6 +162,8 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
   const podsDir = posix.join(flags.rootDir, 'pods');
   const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
   const objects = cluster?.objects;
+  const pluginHandlers = new Map<PluginType, PluginHandler>();
+  if (cluster !== undefined) pluginHandlers.set('CSIPlugin', cluster.csi.handler);
   const { manager: volumes, stats: volumeStats } = await nodeVolumes({
     rootDir: flags.rootDir,
     allocatable,
@@ -211,7 +224,7 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     volumes,
     dirs: new PodDirectories({ files, log, podsDir, mountsBelow: async (path) => (await nodeMounts.below(path)).map((m) => m.mountPoint) }),
     probes: { runner: new Probers({ runtime: runtime.runtime, schedule, expandCommand }), schedule, metrics: probeMetrics },
-    upkeep: [upkeep.logRotation, upkeep.imageGc, volumeStats],
+    upkeep: [upkeep.logRotation, upkeep.imageGc, volumeStats, nodePlugins(flags.rootDir, pluginHandlers, log)],
     backOffKey: backoffKey,
     terminationMessage: (status) => terminationMessage(status, systemTailReader),
     admit: await nodeAdmission({

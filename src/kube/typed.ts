@@ -15,6 +15,7 @@ import type {
   SubjectAccessReview,
   TokenRequest,
   TokenReview,
+  VolumeAttachment,
 } from './types.ts';
 
 /*
@@ -150,3 +151,8 @@ export const createCsiNode = (api: KubeApi, node: CSINode, o?: CallOptions) => w
 /** Fails with Conflict when the resource version is not the newest. */
 export const updateCsiNode = (api: KubeApi, node: CSINode, o?: CallOptions) =>
   write<CSINode>(api, 'PUT', apiPath(csiNodes, node.metadata.name), node, o);
+export const deleteCsiNode = (api: KubeApi, name: string, o?: CallOptions) =>
+  write<unknown>(api, 'DELETE', apiPath(csiNodes, name), { kind: 'DeleteOptions', apiVersion: 'v1' }, o);
+export const csiDriverTarget: ListTarget = { path: '/apis/storage.k8s.io/v1/csidrivers' };
+export const getVolumeAttachment = (api: KubeApi, name: string, o?: CallOptions) =>
+  get<VolumeAttachment>(api, apiPath('/apis/storage.k8s.io/v1/volumeattachments', name), o);

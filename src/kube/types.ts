@@ -219,5 +219,38 @@ export interface CertificateSigningRequest extends KubeObject {
 
 /** storage.k8s.io/v1 */
 export interface CSINode extends KubeObject {
-  spec: { drivers: { name: string; nodeID: string; topologyKeys?: string[]; allocatable?: { count?: number } }[] };
+  spec: { drivers: CSINodeDriver[] | null };
+}
+
+export interface CSINodeDriver {
+  name: string;
+  nodeID: string;
+  /** Null as the API server writes an empty list. */
+  topologyKeys?: string[] | null;
+  allocatable?: { count?: number };
+}
+
+/** storage.k8s.io/v1 */
+export interface CSIDriver extends KubeObject {
+  spec: {
+    attachRequired?: boolean;
+    podInfoOnMount?: boolean;
+    volumeLifecycleModes?: string[];
+    fsGroupPolicy?: string;
+    tokenRequests?: { audience: string; expirationSeconds?: number }[];
+    requiresRepublish?: boolean;
+    seLinuxMount?: boolean;
+    nodeAllocatableUpdatePeriodSeconds?: number;
+    serviceAccountTokenInSecrets?: boolean;
+  };
+}
+
+/** storage.k8s.io/v1 */
+export interface VolumeAttachment extends KubeObject {
+  spec: { attacher: string; nodeName: string; source: { persistentVolumeName?: string } };
+  status?: {
+    attached: boolean;
+    attachmentMetadata?: StringMap;
+    attachError?: { message?: string; errorCode?: number };
+  };
 }

@@ -5,6 +5,8 @@ import { exponentialBuckets, type Metrics } from './metrics.ts';
 const podStartBuckets = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
 /** Bounds of image pull times in seconds. Contract: metrics.md, key I. */
 const imagePullBuckets = [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
+/** Bounds of storage operations in seconds. Contract: metrics.md §1b. */
+const storageBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 const statusSyncBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60];
 
 /** What the sources of pods and the sync loop know of pods, for the gauges. */
@@ -48,6 +50,8 @@ export interface AgentMetrics extends KubeletMetrics {
   podRestarted(isStatic: boolean): void;
   /** kubelet_orphaned_runtime_pods_total. */
   orphanFound(): void;
+  /** csi_operations_seconds: `method` as gRPC spells it, `code` its status. */
+  csiCalled(driver: string, method: string, code: string, seconds: number): void;
   /** kubelet_node_name. */
   node(name: string): void;
 }
@@ -229,6 +233,12 @@ export function createAgentMetrics(metrics: Metrics, monotonicSeconds: () => num
         .counter('kubelet_restarted_pods_total', '[ALPHA] Pods made anew under their name', ['static'])
         .inc({ static: staticLabel(isStatic) }),
     orphanFound: () => metrics.counter('kubelet_orphaned_runtime_pods_total', '[ALPHA] Pods in the runtime that nobody asked for').inc(),
+    csiCalled(driver, method, code, duration) {
+      const labels = { driver_name: driver, method_name: method, grpc_status_code: code, migrated: 'false' };
+      metrics
+        .histogram('csi_operations_seconds', '[ALPHA] Duration of calls to CSI drivers', Object.keys(labels), storageBuckets)
+        .observe(duration, labels);
+    },
     node: (name) => metrics.gauge('kubelet_node_name', '[ALPHA] Name of the node', ['node']).set(1, { node: name }),
   };
 }
