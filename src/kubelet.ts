@@ -114,6 +114,8 @@ export interface Kubelet {
   /** Every desired pod with its status. */
   pods(): Pod[];
   badManifests(): BadManifests;
+  /** Removes every container that is over, of live pods too. */
+  removeDeadContainers(signal: AbortSignal): Promise<void>;
   readonly runtimeState: RuntimeState;
   readonly relist: Relist;
   readonly dispatcher: Dispatcher;
@@ -382,6 +384,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
         return status === undefined ? pod : { ...pod, status };
       }),
     badManifests: () => reader.badManifests(),
+    removeDeadContainers: (signal) => collector.removeAllDead(signal),
     runtimeState,
     relist,
     dispatcher,

@@ -52,6 +52,8 @@ export interface NodeInventory {
   runtime: ConnectedRuntime;
   capacity: Resources;
   allocatable: Resources;
+  /** Whether the node is short of something. */
+  pressures: NonNullable<NodeFactsDeps['pressures']>;
 }
 
 /** The agent's side of a cluster. */
@@ -250,6 +252,7 @@ async function observed({ flags, config, nodeName }: ClusterInput, inventory: No
     showHandlers: gates.enabled('RecursiveReadOnlyMounts') || gates.enabled('UserNamespacesSupport'),
     nodeIPs,
     addresses: () => nodeAddresses({ nodeIps: nodeIPs, hostname: nodeName }),
+    pressures: inventory.pressures,
   };
 }
 

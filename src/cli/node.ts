@@ -9,6 +9,8 @@ import type { KubeletFlags } from '../config/types.ts';
 import { podLogsDirectory } from '../containers/log-paths.ts';
 import { terminationMessage } from '../containers/termination-message.ts';
 import { type ConnectedRuntime, connectRuntime } from '../cri/connect.ts';
+import { pressureCheck } from '../eviction/admission.ts';
+import { NodePressures } from '../eviction/node-pressures.ts';
 import type { CgroupFs } from '../host/cgroups/cgroup-fs.ts';
 import { isSwapAccounted } from '../host/cgroups/swap.ts';
 import { systemClock } from '../host/clock.ts';
@@ -23,7 +25,7 @@ import type { KubeApi } from '../kube/api.ts';
 import { createKubelet, type Kubelet, type KubeletOptions, type KubeletPorts } from '../kubelet.ts';
 import { nodeReference } from '../node/node-reference.ts';
 import type { AgentMetrics } from '../observe/agent-metrics.ts';
-import type { EventRecorder } from '../observe/events.ts';
+import type { EventObject, EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { LogEvents } from '../observe/log-events.ts';
 import { Timeline } from '../observe/timeline.ts';
@@ -75,6 +77,13 @@ export interface RealNode {
   api: KubeApi | undefined;
   /** What the volumes of pods hold. */
   volumeStats: VolumeStatsSource;
+  events: EventRecorder;
+  /** What the node's events are about. */
+  reference: EventObject;
+  /** Set by whoever measures the node; admission and the node's status go by it. */
+  pressures: NodePressures;
+  /** Removes every image that no container uses. */
+  removeUnusedImages(signal: AbortSignal): Promise<void>;
   /** Ends what speaks to the runtime and the API server. */
   close(): void;
 }
@@ -205,6 +214,7 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     imageRemoved: images.removed,
     imagesListed: images.listed,
   });
+  const pressures = new NodePressures();
   const schedule = new Schedule(clock);
   const expandCommand = (command: readonly string[], env: readonly EnvVar[]) => expandStaticCommand(command, env) ?? [];
   const ports: KubeletPorts = {
@@ -231,9 +241,20 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
       config,
       kernelVersion: machine.kernelVersion,
       node: admissionNode,
+      pressure: pressureCheck(() => pressures.list()),
       runtimeFeatures: () => kubelet.runtimeState.status()?.features,
     }),
-    ...(cluster === undefined ? {} : { cluster: await cluster.port({ machine, runtime, capacity, allocatable: allocatableResources }) }),
+    ...(cluster === undefined
+      ? {}
+      : {
+          cluster: await cluster.port({
+            machine,
+            runtime,
+            capacity,
+            allocatable: allocatableResources,
+            pressures: () => pressures.flags(),
+          }),
+        }),
   };
   const options: KubeletOptions = {
     nodeName: name,
@@ -261,7 +282,9 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     cluster?.close();
     runtime.close();
   };
-  return { kubelet, nodeName: name, hostIPs, machine, runtime, cgroups, cgroupFs, api: cluster?.api, volumeStats, close };
+  const forServers = { cgroups, cgroupFs, api: cluster?.api, volumeStats, events, reference: node, pressures };
+  const removeUnusedImages = (stop: AbortSignal) => upkeep.imageGc.removeUnused(stop);
+  return { kubelet, nodeName: name, hostIPs, machine, runtime, ...forServers, removeUnusedImages, close };
 }
 
 /** The API client is loaded only where there is an API server. */

@@ -17,9 +17,10 @@ import { type Handler, HttpService } from '../server/http.ts';
 import { readOnlyHandler } from '../server/readonly.ts';
 import { counted, RequestMetrics } from '../server/request-metrics.ts';
 import { HealthResults } from '../server/slis.ts';
+import { nodeEviction } from './eviction.ts';
 import { type RealNode, realNode } from './node.ts';
 import { kubeletServer } from './server.ts';
-import { nodeStats } from './stats.ts';
+import { type NodeStats, nodeStats } from './stats.ts';
 
 export interface RunOptions {
   flags: KubeletFlags;
@@ -47,20 +48,23 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   metrics.node(node.nodeName);
   observeProcess(registry, countOpenFiles);
   registry.collect(() => metrics.pods(podCounts(node.kubelet)));
-  const readOnly = await readOnlyEndpoints(node, { flags, config: resolved }, registry, probeMetrics, log);
+  const stats = await nodeStats({ node, flags, config: resolved });
+  const readOnly = readOnlyEndpoints(node, stats, registry, probeMetrics, log);
   const servers = listeners(resolved, counted(readOnly, new RequestMetrics(registry, seconds, 'readonly')), log);
   if (resolved.enableServer) {
     const setVerbosity = (level: number) => log.setVerbosity(level);
     servers.push(await kubeletServer({ flags, config, resolved, node, api: node.api, registry, readOnly, log, setVerbosity }));
   }
+  const pressure = nodeEviction({ node, flags, config: resolved, stats, metrics, log });
   try {
     for (const server of servers) await server.start(signal);
     await node.kubelet.start(signal);
+    for (const service of pressure) await service.start(signal);
     log.info('Started kubelet', { node: node.nodeName });
     await aborted(signal);
     log.info('Stopping: running containers are left as they are');
   } finally {
-    for (const server of servers.toReversed()) await server.stop();
+    for (const service of [...servers, ...pressure].toReversed()) await service.stop();
     await node.kubelet.stop();
     node.close();
   }
@@ -76,13 +80,7 @@ function healthz(checks: readonly HealthCheck[], log: Logger, results?: HealthRe
 }
 
 /** What the read-only port and the kubelet's port have in common. */
-async function readOnlyEndpoints(
-  node: RealNode,
-  settings: { flags: KubeletFlags; config: ResolvedConfig },
-  registry: Metrics,
-  probeMetrics: ProbeCounts,
-  log: Logger,
-): Promise<Handler> {
+function readOnlyEndpoints(node: RealNode, stats: NodeStats, registry: Metrics, probeMetrics: ProbeCounts, log: Logger): Handler {
   const { kubelet } = node;
   const syncloop: HealthCheck = {
     name: 'syncloop',
@@ -91,7 +89,6 @@ async function readOnlyEndpoints(
       return sick === undefined || sick[1].ok ? undefined : sick[1].reason;
     },
   };
-  const stats = await nodeStats({ node, ...settings });
   const slis = new HealthResults();
   return readOnlyHandler({
     healthz: healthz([ping, logCheck, syncloop], log, slis),

@@ -56,8 +56,18 @@ export class ContainerCollector {
    * rejects with AggregateError when a whole step failed, after the other steps were done.
    */
   async collect(signal?: AbortSignal): Promise<void> {
+    await this.#collect(this.#deps.policy, signal);
+  }
+
+  /** As `collect`, and no dead container stays, whatever the policy and the pod: the node needs the room. */
+  async removeAllDead(signal?: AbortSignal): Promise<void> {
+    await this.#collect({ minAgeMs: 0, maxPerContainer: 0, maxTotal: 0 }, signal);
+  }
+
+  async #collect(policy: ContainerGcPolicy, signal?: AbortSignal): Promise<void> {
     const faults: unknown[] = [];
-    for (const step of [this.#containers, this.#sandboxes, this.#logDirectories, this.#logLinks]) {
+    const containers = () => this.#containers(policy, signal);
+    for (const step of [containers, this.#sandboxes, this.#logDirectories, this.#logLinks]) {
       if (signal?.aborted) return;
       try {
         await step.call(this, signal);
@@ -70,8 +80,8 @@ export class ContainerCollector {
 
   readonly #gone = (uid: PodUid): boolean => this.#deps.pods.sourcesReady() && this.#deps.pods.isPodDeletedOrUnknown(uid);
 
-  async #containers(signal?: AbortSignal): Promise<void> {
-    const { runtime, remover, policy, clock, log } = this.#deps;
+  async #containers(policy: ContainerGcPolicy, signal?: AbortSignal): Promise<void> {
+    const { runtime, remover, clock, log } = this.#deps;
     const dead = evictableContainers(await runtime.listContainers(), policy.minAgeMs, clock.now());
     for (const c of containersToRemove(dead, policy, this.#gone)) {
       if (signal?.aborted) return;

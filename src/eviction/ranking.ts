@@ -2,7 +2,7 @@ import { podRequests } from '../api/resources.ts';
 import type { Pod, Volume } from '../api/types.ts';
 import type { Signal } from './thresholds.ts';
 
-interface FsUsage {
+export interface FsUsage {
   usedBytes?: number;
   inodesUsed?: number;
 }
@@ -11,8 +11,10 @@ interface FsUsage {
 export interface PodUsage {
   memory?: { workingSetBytes?: number };
   process_stats?: { process_count?: number };
-  containers?: { rootfs?: FsUsage; logs?: FsUsage }[];
+  containers?: { name?: string; memory?: { workingSetBytes?: number }; rootfs?: FsUsage; logs?: FsUsage }[];
   volume?: ({ name: string } & FsUsage)[];
+  /** All that counts against the pod's own limit: writable layers, logs, local volumes, its files on the node. */
+  'ephemeral-storage'?: FsUsage;
 }
 
 /** Which file systems the runtime has: images on their own, and whether writable layers stay on the node's. */
@@ -80,7 +82,8 @@ function diskUse(pod: Pod, usage: PodUsage, parts: readonly DiskPart[], what: ke
   );
 }
 
-function isOnNodeDisk({ hostPath, emptyDir, configMap, gitRepo }: Volume): boolean {
+/** The volume's files lie on the node's own disk. */
+export function isOnNodeDisk({ hostPath, emptyDir, configMap, gitRepo }: Volume): boolean {
   return Boolean(hostPath) || Boolean(configMap) || Boolean(gitRepo) || (Boolean(emptyDir) && !emptyDir?.medium);
 }
 

@@ -1,4 +1,4 @@
-import type { EventObject } from '../observe/events.ts';
+import type { EventAnnotations, EventObject } from '../observe/events.ts';
 
 /** client-go's figures. */
 const SimilarBeforeAggregation = 10;
@@ -14,6 +14,7 @@ export interface RawEvent {
   type: 'Normal' | 'Warning';
   reason: string;
   message: string;
+  annotations?: EventAnnotations | undefined;
   at: number;
   monotonic: number;
   /** The name under which it is written if it is new. */
@@ -28,6 +29,7 @@ export interface CorrelatedEvent {
   type: 'Normal' | 'Warning';
   reason: string;
   message: string;
+  annotations?: EventAnnotations | undefined;
   name: string;
   count: number;
   firstAt: number;
@@ -72,6 +74,7 @@ export class EventCorrelator {
       type: event.type,
       reason: event.reason,
       message,
+      annotations: event.annotations,
       name: known?.name ?? event.name,
       count: (known?.count ?? 0) + 1,
       firstAt: known?.firstAt ?? event.at,

@@ -1,6 +1,6 @@
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
-import type { EventObject, EventRecorder } from '../observe/events.ts';
+import type { EventAnnotations, EventObject, EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Health, Service } from '../observe/service.ts';
 import type { KubeApi } from './api.ts';
@@ -52,15 +52,16 @@ export class ApiEvents implements EventRecorder, Service {
     return this.#dropped;
   }
 
-  event(object: EventObject, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  event(object: EventObject, type: 'Normal' | 'Warning', reason: string, message: string, annotations?: EventAnnotations): void {
     const { clock, also, log } = this.#deps;
-    also?.event(object, type, reason, message);
+    also?.event(object, type, reason, message, annotations);
     if (this.#queue.length >= QueueSize) {
       if (this.#dropped++ === 0) log.warn('The queue of events is full, events are dropped', { size: QueueSize });
       return;
     }
     const times = { at: clock.now(), monotonic: clock.monotonic() };
-    this.#queue.push({ object, type, reason, message: message.slice(0, MaxMessage), ...times, name: this.#eventName(object.name) });
+    const name = this.#eventName(object.name);
+    this.#queue.push({ object, type, reason, message: message.slice(0, MaxMessage), annotations, ...times, name });
     this.#wake?.();
   }
 
@@ -144,12 +145,12 @@ export class ApiEvents implements EventRecorder, Service {
     await createEvent(api, this.#body(event, namespace), namespace, options);
   }
 
-  #body({ object, type, reason, message, name, count, firstAt, lastAt }: CorrelatedEvent, namespace: string): KubeEvent {
+  #body({ object, type, reason, message, annotations, name, count, firstAt, lastAt }: CorrelatedEvent, namespace: string): KubeEvent {
     const { nodeName } = this.#deps;
     return {
       apiVersion: 'v1',
       kind: 'Event',
-      metadata: { name, namespace },
+      metadata: { name, namespace, ...(annotations === undefined ? {} : { annotations: { ...annotations } }) },
       involvedObject: {
         kind: object.kind,
         ...(object.namespace === '' ? {} : { namespace: object.namespace }),

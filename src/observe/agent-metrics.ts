@@ -48,6 +48,10 @@ export interface AgentMetrics extends KubeletMetrics {
   pods(counts: PodCounts): void;
   /** kubelet_restarted_pods_total: a static pod of the same full name came back with another UID. */
   podRestarted(isStatic: boolean): void;
+  /** kubelet_evictions, by the signal or the limit. */
+  evicted(signal: string): void;
+  /** kubelet_eviction_stats_age_seconds. */
+  evictionStatsAge(signal: string, seconds: number): void;
   /** kubelet_orphaned_runtime_pods_total. */
   orphanFound(): void;
   /** csi_operations_seconds: `method` as gRPC spells it, `code` its status. */
@@ -232,6 +236,14 @@ export function createAgentMetrics(metrics: Metrics, monotonicSeconds: () => num
       metrics
         .counter('kubelet_restarted_pods_total', '[ALPHA] Pods made anew under their name', ['static'])
         .inc({ static: staticLabel(isStatic) }),
+    evicted: (signal) =>
+      metrics
+        .counter('kubelet_evictions', '[ALPHA] Pods that were evicted, by the signal', ['eviction_signal'])
+        .inc({ eviction_signal: signal }),
+    evictionStatsAge: (signal, seconds) =>
+      metrics
+        .histogram('kubelet_eviction_stats_age_seconds', '[ALPHA] Age of the figures by which a pod was evicted', ['eviction_signal'])
+        .observe(seconds, { eviction_signal: signal }),
     orphanFound: () => metrics.counter('kubelet_orphaned_runtime_pods_total', '[ALPHA] Pods in the runtime that nobody asked for').inc(),
     csiCalled(driver, method, code, duration) {
       const labels = { driver_name: driver, method_name: method, grpc_status_code: code, migrated: 'false' };

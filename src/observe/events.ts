@@ -7,7 +7,10 @@ export interface EventObject {
   fieldPath?: string;
 }
 
+/** Metadata of an event for programs that read it. */
+export type EventAnnotations = Readonly<Record<string, string>>;
+
 /** Takes Kubernetes events (contract: events.md). Without an API server they end in the log and the pod's timeline. */
 export interface EventRecorder {
-  event(object: EventObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  event(object: EventObject, type: 'Normal' | 'Warning', reason: string, message: string, annotations?: EventAnnotations): void;
 }

@@ -1,0 +1,60 @@
+import type { Clock } from '../host/clock.ts';
+import type { Health, Service } from '../observe/service.ts';
+import { type Observations, pressureOf, thresholdsMet } from './observations.ts';
+import type { Threshold } from './thresholds.ts';
+
+export interface MemoryWatchDeps {
+  clock: Clock;
+  thresholds: readonly Threshold[];
+  /** What is left of the memory; cheap. Rejects when it cannot be read. */
+  observe(): Promise<Observations>;
+  /** A threshold has just been crossed. */
+  crossed(): void;
+}
+
+const PeriodMs = 1_000;
+
+/**
+ * Looks at the memory every second, so that the eviction manager need not wait for its next look when it runs short. The
+ * real kubelet has the kernel tell it (kernelMemcgNotification) by an eventfd, which Node cannot make.
+ */
+export class MemoryWatch implements Service {
+  readonly name = 'memory-watch';
+  readonly #deps: MemoryWatchDeps;
+  readonly #thresholds: readonly Threshold[];
+  #met: ReadonlySet<Threshold> = new Set();
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(deps: MemoryWatchDeps) {
+    this.#deps = deps;
+    this.#thresholds = deps.thresholds.filter(({ signal }) => pressureOf(signal) === 'MemoryPressure');
+  }
+
+  start(signal: AbortSignal): void {
+    if (this.#thresholds.length > 0) this.#loop = this.#run(signal);
+  }
+
+  ready(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  health(): Health {
+    return { ok: true };
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, observe, crossed } = this.#deps;
+    while (!signal.aborted) {
+      // What cannot be read is told by the eviction manager.
+      const observations = await observe().catch((): Observations => new Map());
+      const met = new Set(thresholdsMet(this.#thresholds, observations, false));
+      if ([...met].some((threshold) => !this.#met.has(threshold))) crossed();
+      this.#met = met;
+      await clock.sleep(PeriodMs, signal).catch(() => {});
+    }
+  }
+}
