@@ -133,6 +133,24 @@ export class PodCgroups {
     this.#warn(refusals, 'pod');
   }
 
+  /** The pod's group; undefined without groups per QoS class. */
+  pathOf(pod: Pod): string | undefined {
+    return this.#options.cgroupsPerQOS ? this.#podPath(pod) : undefined;
+  }
+
+  /** What the pod's group is set to when it is made. */
+  settingsOf(pod: Pod): CgroupSettings {
+    return this.#podSettings(pod);
+  }
+
+  /** The pod's requests are other ones now: its class weighs as much as its pods. */
+  async resized(pod: Pod): Promise<void> {
+    const known = this.#known.get(pod.metadata.uid);
+    if (known === undefined) return;
+    this.#known.set(known.uid, { ...known, ...requestsOf(pod) });
+    await this.#writeQOS();
+  }
+
   /** Kills what is left in the pod's group and removes it. Missing is fine. Throws CgroupError when it stays. */
   async destroyPod(pod: Pod): Promise<void> {
     if (!this.#options.cgroupsPerQOS) return;

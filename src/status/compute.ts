@@ -1,7 +1,8 @@
 import { getPodQOS } from '../api/qos.ts';
 import { couldRestartAllContainers, shouldRestartAllContainers } from '../api/restart.ts';
-import type { ContainerStatus, Pod, PodCondition, PodPhase, PodStatus } from '../api/types.ts';
+import type { ContainerStatus, Pod, PodCondition, PodPhase, PodStatus, ResourceRequirements } from '../api/types.ts';
 import type { ObservedPod } from '../pleg/types.ts';
+import type { PodCgroupValues } from '../resources/pod-cgroup-values.ts';
 import {
   allContainersRestartingCondition,
   containersReadyCondition,
@@ -16,6 +17,7 @@ import { containerStatuses, type StartFailure } from './container-statuses.ts';
 import { normalizeStatus } from './normalize.ts';
 import { podPhase } from './phase.ts';
 import { podIPs } from './pod-ips.ts';
+import { podLevelStatus } from './pod-resources.ts';
 import { type ProbeResults, withProbeResults } from './readiness.ts';
 
 /** A phase set from outside the runtime's evidence: evicted, past its deadline, rejected, shut down. */
@@ -46,6 +48,10 @@ export interface ComputeInput extends ProbeResults {
   override?: StatusOverride;
   /** PodResizePending, PodResizeInProgress. */
   resizeConditions?: readonly PodCondition[];
+  /** By container name: CPU and memory in force, for what the runtime does not report. */
+  actuated?: (container: string) => ResourceRequirements | undefined;
+  /** Show resources of the pod as a whole; with what its control group is set to, where that is known. */
+  podLevel?: { cgroup: PodCgroupValues | undefined };
   /** See `withProbeResults`. */
   keepReadyBefore?: string;
   /** The pod's runtime handler can mount recursively read-only. */
@@ -70,6 +76,7 @@ export function computePodStatus(input: ComputeInput): PodStatus {
     runtimeName: input.runtimeName,
     restartingAll: shouldRestartAllContainers(pod, records, previous),
     recursiveReadOnly: input.recursiveReadOnly === true,
+    ...(input.actuated === undefined ? {} : { actuated: input.actuated }),
   };
   const probed = (kind: 'init' | 'regular', list: typeof containers, old: ContainerStatus[] | undefined) =>
     withProbeResults(pod, list, containerStatuses(context, kind, list, old ?? []), kind, input, input.keepReadyBefore);
@@ -100,6 +107,7 @@ export function computePodStatus(input: ComputeInput): PodStatus {
   if (regular.length > 0) status.containerStatuses = regular;
   if (init.length > 0) status.initContainerStatuses = init;
   if (ephemeral.length > 0) status.ephemeralContainerStatuses = ephemeral;
+  if (input.podLevel !== undefined) Object.assign(status, podLevelStatus(pod, previous, input.podLevel.cgroup));
   if (own?.nominatedNodeName) status.nominatedNodeName = own.nominatedNodeName;
   setAddresses(status, input, previous);
   return normalizeStatus(pod, status, previous, nowIso);

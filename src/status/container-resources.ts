@@ -1,4 +1,5 @@
 import { Quantity } from '../api/quantity.ts';
+import { quantityOf } from '../api/resources.ts';
 import type { Container, ContainerStatus, ResourceList, ResourceRequirements } from '../api/types.ts';
 import type { LinuxContainerResources } from '../cri/types.ts';
 import type { ObservedContainer } from '../pleg/types.ts';
@@ -14,18 +15,20 @@ export function allocatedRequests(container: Container): ResourceList | undefine
 
 /**
  * The resources in force: what was asked for, with CPU and memory of a running container as the runtime reports them;
- * what it does not report stays as in the earlier status of the same container.
+ * what it does not report is taken from `actuated`, the agent's own record, or stays as in the earlier status of the same
+ * container.
  */
 export function reportedResources(
   container: Container,
   record: ObservedContainer,
   containerID: string,
   old: ContainerStatus | undefined,
+  actuated?: ResourceRequirements,
 ): ResourceRequirements {
   const asked = container.resources ?? {};
   if (record.state !== 'running') return asked;
   const kept = old?.state?.running && old.containerID === containerID ? old.resources : undefined;
-  const actual = inForce(record.status.resources);
+  const actual = withRecord(inForce(record.status.resources), record.status.resources !== undefined, actuated);
   const result: ResourceRequirements = { ...asked };
   if (asked.limits) {
     result.limits = { ...asked.limits };
@@ -35,7 +38,7 @@ export function reportedResources(
   if (asked.requests) {
     result.requests = { ...asked.requests };
     settle(result.requests, 'cpu', aboveFloor(actual.cpuRequest, asked.requests['cpu'], minShares), kept?.requests);
-    settle(result.requests, 'memory', undefined, kept?.requests);
+    settle(result.requests, 'memory', actual.memoryRequest, kept?.requests);
   }
   return result;
 }
@@ -67,9 +70,29 @@ function quantity(text: string | undefined): Quantity | undefined {
   }
 }
 
+interface InForce {
+  cpuLimit?: Quantity;
+  cpuRequest?: Quantity;
+  memoryLimit?: Quantity;
+  memoryRequest?: Quantity;
+}
+
+/** A memory request has no trace in the kernel, and old runtimes report nothing at all. */
+function withRecord(reported: InForce, reports: boolean, actuated: ResourceRequirements | undefined): InForce {
+  if (actuated === undefined) return reported;
+  const memoryRequest = quantityOf(actuated.requests, 'memory');
+  if (reports) return memoryRequest.isZero() ? reported : { ...reported, memoryRequest };
+  return {
+    cpuRequest: quantityOf(actuated.requests, 'cpu'),
+    cpuLimit: quantityOf(actuated.limits, 'cpu'),
+    memoryRequest,
+    memoryLimit: quantityOf(actuated.limits, 'memory'),
+  };
+}
+
 /** Cgroup values back into the quantities they stand for; undefined where the value says "no limit" or nothing. */
-function inForce(r: LinuxContainerResources | undefined): { cpuLimit?: Quantity; cpuRequest?: Quantity; memoryLimit?: Quantity } {
-  const found: { cpuLimit?: Quantity; cpuRequest?: Quantity; memoryLimit?: Quantity } = {};
+function inForce(r: LinuxContainerResources | undefined): InForce {
+  const found: InForce = {};
   const { cpuPeriod = 0, cpuQuota = 0, cpuShares = 0, memoryLimitInBytes = 0 } = r ?? {};
   const milliLimit = cpuPeriod > 0 && cpuQuota > 0 ? Math.floor((cpuQuota * 1000) / cpuPeriod) : 0;
   if (milliLimit > 0) found.cpuLimit = Quantity.ofMilli(milliLimit);

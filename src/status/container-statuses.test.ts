@@ -143,6 +143,16 @@ test('resources in force: the same amount keeps its text, another one is shown, 
   assert.deepEqual(one(pod, [record('a')]).allocatedResources, resources.requests);
 });
 
+test("the memory request in force is the agent's own record; so is everything where the runtime reports nothing", () => {
+  const resources = { limits: { cpu: '2', memory: '2Gi' }, requests: { cpu: '1', memory: '1Gi' } };
+  const pod = podWith({ containers: [{ name: 'a', image: 'i', resources }] });
+  const before = { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '500m', memory: '512Mi' } };
+  const shown = (r: object) => one(pod, [record('a', { status: r })], [], { actuated: () => before }).resources;
+  const reported = { cpuPeriod: 100_000, cpuQuota: 200_000, cpuShares: 1024, memoryLimitInBytes: 2 ** 31 };
+  assert.deepEqual(shown({ resources: reported }), { ...resources, requests: { cpu: '1', memory: '512Mi' } });
+  assert.deepEqual(shown({ resources: undefined }), before);
+});
+
 test('mounts show their recursive read-only mode', () => {
   const volumeMounts = [
     { name: 'v', mountPath: '/v' },

@@ -1,7 +1,7 @@
 import type { ContainerKind } from '../api/pod.ts';
 import { isSidecar, newestRecord, RestartingAllContainers, shouldRestart } from '../api/restart.ts';
 import { formatTime } from '../api/time.ts';
-import type { Container, ContainerState, ContainerStatus, Pod } from '../api/types.ts';
+import type { Container, ContainerState, ContainerStatus, Pod, ResourceRequirements } from '../api/types.ts';
 import type { ObservedContainer } from '../pleg/types.ts';
 import { allocatedRequests, reportedResources } from './container-resources.ts';
 
@@ -26,6 +26,8 @@ export interface ContainerStatusInput {
   restartingAll: boolean;
   /** The pod's runtime handler can mount recursively read-only. */
   recursiveReadOnly: boolean;
+  /** By container name: CPU and memory in force, for what the runtime does not report. */
+  actuated?: (container: string) => ResourceRequirements | undefined;
 }
 
 const unknownReason = 'ContainerStatusUnknown';
@@ -94,7 +96,7 @@ function fromRecord(
     // Over a restart of the agent its startup probe has no result yet; another container must earn it anew.
     if (record.state === 'running' && old.containerID === containerID && old.started !== undefined) status.started = old.started;
   }
-  const resources = reportedResources(container, record, containerID, old);
+  const resources = reportedResources(container, record, containerID, old, input.actuated?.(container.name));
   if (resources) status.resources = resources;
   const allocated = allocatedRequests(container);
   if (allocated) status.allocatedResources = allocated;

@@ -33,6 +33,32 @@ test('what is published is stored, with the reasons why containers do not start,
   assert.equal(reasons.get(uid).size, 0);
 });
 
+test('a resize shows in the status until the pod ends', () => {
+  const clock = { now: () => Date.parse(time(0)) };
+  const manager = new StatusManager({ clock, log: silentLogger });
+  const probes = { readiness: () => true, started: () => undefined };
+  const node = { hostIPs: () => [], runtimeName: () => 'containerd', recursiveReadOnly: () => false };
+  const ended: string[] = [];
+  const resize = {
+    conditions: () => [{ type: 'PodResizeInProgress', status: 'True' as const, observedGeneration: 2 }],
+    actuated: () => ({ requests: { memory: '1Gi' } }),
+    podLevel: () => ({ cgroup: { cpuShares: 1024, cpuQuota: -1, cpuPeriod: 100_000, memory: -1 } }),
+    ended: (id: string) => void ended.push(id),
+  };
+  const publisher = new PodStatusPublisher({ manager, reasons: new ReasonCache(), probes, node, clock, resize });
+  const pod = podWith({ containers: [{ name: 'a', resources: { requests: { memory: '2Gi', cpu: '1' } } }] });
+  const status = publisher.publish(pod, observedPod([record('a')]), { terminal: false });
+  assert.equal(status.conditions?.[0]?.type, 'PodResizeInProgress');
+  assert.deepEqual(status.allocatedResources, { memory: '2Gi', cpu: '1' });
+  assert.equal(status.containerStatuses?.[0]?.resources?.requests?.['memory'], '1Gi');
+  const last = publisher.publish(pod, observedPod([record('a', { state: 'exited' })]), { terminal: true });
+  assert.equal(
+    last.conditions?.some((c) => c.type === 'PodResizeInProgress'),
+    false,
+  );
+  assert.deepEqual(ended, ['u']);
+});
+
 test('the reason cache keeps one reason a container, until it starts or the pod goes', () => {
   const cache = new ReasonCache();
   cache.update(uid, 'a', { reason: 'r1', message: '' });

@@ -1,8 +1,9 @@
 import type { PodUid } from '../api/brands.ts';
 import { podUid } from '../api/brands.ts';
-import type { Pod, PodStatus } from '../api/types.ts';
+import type { Pod, PodCondition, PodStatus, ResourceRequirements } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { ObservedPod } from '../pleg/types.ts';
+import type { PodCgroupValues } from '../resources/pod-cgroup-values.ts';
 import { computePodStatus, type StatusOverride } from './compute.ts';
 import type { StartFailure } from './container-statuses.ts';
 import type { StatusManager } from './manager.ts';
@@ -20,12 +21,25 @@ export interface NodeFacts {
   recursiveReadOnly(pod: Pod): boolean;
 }
 
+/** How in-place resizes show in the status. */
+export interface ResizeStatus {
+  conditions(uid: string): readonly PodCondition[];
+  /** CPU and memory in force for a container. */
+  actuated(uid: string, container: string): ResourceRequirements | undefined;
+  /** Undefined where resources of the pod as a whole are not shown. */
+  podLevel(uid: string): { cgroup: PodCgroupValues | undefined } | undefined;
+  /** The pod will not run again. */
+  ended(uid: string): void;
+}
+
 export interface StatusPublisherDeps {
   manager: StatusManager;
   reasons: ReasonCache;
   probes: ProbeResults;
   node: NodeFacts;
   clock: Pick<Clock, 'now'>;
+  /** Absent where nothing is resized. */
+  resize?: ResizeStatus | undefined;
 }
 
 /** Containers that ran this long before the agent started keep their readiness over its restart (contract: pod-lifecycle.md §8). */
@@ -43,8 +57,10 @@ export class PodStatusPublisher {
 
   /** `terminal`: no container will run again. Returns the new status, also when the store refused it. */
   publish(pod: Pod, observed: ObservedPod | undefined, opts: { terminal: boolean; override?: StatusOverride | undefined }): PodStatus {
-    const { manager, reasons, probes, node, clock } = this.#deps;
+    const { manager, reasons, probes, node, clock, resize } = this.#deps;
     const uid = podUid(pod.metadata.uid);
+    if (opts.terminal) resize?.ended(uid);
+    const podLevel = resize?.podLevel(uid);
     const status = computePodStatus({
       pod,
       observed,
@@ -58,6 +74,8 @@ export class PodStatusPublisher {
       keepReadyBefore: this.#keepReadyBefore,
       readiness: (name, id) => probes.readiness(name, id),
       started: (name, id) => probes.started(name, id),
+      ...(resize === undefined ? {} : { resizeConditions: resize.conditions(uid), actuated: (name: string) => resize.actuated(uid, name) }),
+      ...(podLevel === undefined ? {} : { podLevel }),
       ...(opts.override === undefined ? {} : { override: opts.override }),
     });
     manager.set(pod, status);

@@ -26,3 +26,13 @@ test('nothing for equal statuses; container statuses are replaced as a whole', (
     conditions: [{ type: 'Ready', status: 'True' }],
   });
 });
+
+test('what is gone from a map is named, at every depth; the rest of the map is not', () => {
+  const from = { resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '2' } }, allocatedResources: { cpu: '1' } };
+  const to = { resources: { requests: { cpu: '2', memory: '1Gi' } }, allocatedResources: { cpu: '2', memory: '1Gi' } };
+  assert.deepEqual(statusPatch(from, to), {
+    resources: { requests: { cpu: '2' }, limits: null },
+    allocatedResources: { cpu: '2', memory: '1Gi' },
+  });
+  assert.equal(statusPatch(to, structuredClone(to)), undefined);
+});

@@ -17,7 +17,8 @@ export function statusPatch(from: PodStatus, to: PodStatus): Json | undefined {
   for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
     if (isDeepStrictEqual(a[key], b[key])) continue;
     const mergeKey = Object.hasOwn(mergeKeys, key) ? mergeKeys[key] : undefined;
-    patch[key] = mergeKey === undefined || b[key] === undefined ? (b[key] ?? null) : listPatch(a[key], b[key], mergeKey);
+    if (mergeKey !== undefined && b[key] !== undefined) patch[key] = listPatch(a[key], b[key], mergeKey);
+    else patch[key] = isMap(a[key]) && isMap(b[key]) ? mapPatch(a[key], b[key]) : (b[key] ?? null);
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
@@ -42,5 +43,18 @@ function removed(before: Json, after: Json): Json {
       .map((k) => [k, null]),
   );
 }
+
+/** What a merge does not name in a map it keeps: what is gone is named with null, at every depth. */
+function mapPatch(from: Json, to: Json): Json {
+  const patch: Json = {};
+  for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
+    const [before, after] = [from[key], to[key]];
+    if (isDeepStrictEqual(before, after)) continue;
+    patch[key] = isMap(before) && isMap(after) ? mapPatch(before, after) : (after ?? null);
+  }
+  return patch;
+}
+
+const isMap = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const rows = (list: unknown): Json[] => (Array.isArray(list) ? (list as Json[]) : []);
