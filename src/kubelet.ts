@@ -3,18 +3,19 @@ import { type AdmissionVerdict, rejectionLabel } from './admission/chain.ts';
 import type { PodUid } from './api/brands.ts';
 import { podUid } from './api/brands.ts';
 import { isStaticPod, podFullName } from './api/pod.ts';
-import type { Container, Pod } from './api/types.ts';
+import type { Pod } from './api/types.ts';
 import { containerHashHex } from './compat/container-hash.ts';
-import { ContainerCollector } from './containers/container-collector.ts';
-import { type ContainerGcPolicy, defaultContainerGcPolicy } from './containers/container-gc.ts';
-import { ContainerGcService } from './containers/container-gc-service.ts';
-import { ContainerRemover } from './containers/remove-container.ts';
+import type { ContainerGcPolicy } from './containers/container-gc.ts';
 import type { CriRuntime } from './cri/ports.ts';
 import type { ContainerStatus } from './cri/types.ts';
 import type { Clock } from './host/clock.ts';
 import type { Files } from './host/files.ts';
 import type { Random } from './host/random.ts';
+import { createGarbage } from './kubelet/garbage.ts';
+import { podObserverOf } from './kubelet/pod-observer.ts';
+import { podsWithStatus } from './kubelet/pods-with-status.ts';
 import { preemption } from './kubelet/preemption.ts';
+import { createResizes, type ResizePort } from './kubelet/resize.ts';
 import type { ClusterPort } from './node/cluster-port.ts';
 import { nodeReference } from './node/node-reference.ts';
 import { RuntimeState } from './node/runtime-state.ts';
@@ -31,7 +32,7 @@ import { Dispatcher } from './pods/dispatcher.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
 import { Intake } from './pods/intake.ts';
 import { isMirrorOf } from './pods/mirrors.ts';
-import type { PodCgroupsPort, PodDirs, PodObserver, PodVolumes } from './pods/ports.ts';
+import type { PodCgroupsPort, PodDirs, PodVolumes } from './pods/ports.ts';
 import { Publisher } from './pods/publisher.ts';
 import { StartSlots } from './pods/start-slots.ts';
 import { PodStore } from './pods/store.ts';
@@ -78,6 +79,8 @@ export interface KubeletPorts {
   terminationMessage(status: ContainerStatus): Promise<string>;
   /** Why the node cannot take a pod beside `others`, or whom to stop for it; undefined when it can. */
   admit(pod: Pod, others: readonly Pod[]): AdmissionVerdict;
+  /** Absent: pods have no control groups that follow a resize. */
+  resize?: ResizePort;
   /** Absent on a node without an API server. */
   cluster?: ClusterPort;
 }
@@ -128,21 +131,12 @@ export interface Kubelet {
 export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kubelet {
   const { clock, random, files, log, events, timeline, metrics, runtime } = ports;
   const podsDir = posix.join(options.rootDir, 'pods');
-  const hash = (container: Container) => containerHashHex(container);
 
   // pleg: what the runtime has.
   const cache = new PodCache();
   const observer = new Observer({ runtime, clock, terminationMessage: ports.terminationMessage });
 
-  const podObserver: PodObserver = {
-    observe: (uid, signal) => observer.observe(uid, signal),
-    update: (previous, made, signal) => observer.update(previous, made, signal),
-    first: (uid, signal) => {
-      const listedAt = relist.listedAt();
-      if (listedAt === undefined || relist.records().has(uid)) return observer.observe(uid, signal);
-      return Promise.resolve(nothingObserved(uid, listedAt));
-    },
-  };
+  const podObserver = podObserverOf(observer, () => relist);
 
   // status: what the API shows.
   const statuses = new StatusManager({ clock, log, onTerminated: (kind, code, reason) => metrics.containerTerminated(kind, code, reason) });
@@ -165,6 +159,14 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
 
   // pods: what is wanted, and one lane for each.
   const store = new PodStore(options.sources.map((s) => s.name));
+  const resizes = createResizes({
+    ports,
+    rootDir: options.rootDir,
+    store,
+    active: () => intake.active(),
+    submit: (uid, update) => dispatcher.submit(uid, update),
+    preempt: (what) => preempt(what),
+  });
   const publisher = new Publisher({
     inner: new PodStatusPublisher({
       manager: statuses,
@@ -172,6 +174,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       probes,
       node: { hostIPs: () => options.hostIPs, runtimeName: () => ports.runtimeName, recursiveReadOnly: () => false },
       clock,
+      resize: resizes.status,
     }),
     manager: statuses,
     reasons,
@@ -184,22 +187,16 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   const slots = new StartSlots(clock, options.startSlots);
   const crashLoop = new CrashLoop(clock, ports.backOffKey, options.maxContainerRestartPeriodMs);
   const { podLogsDir, containerLogsDir } = options;
-  const remover = new ContainerRemover({ runtime, files, podLogsDir, containerLogsDir });
-  const cleanup = new PodCleanup({ runtime, remover, observer: podObserver, files, podsDir, podLogDir: options.podLogDir });
-  const collector = new ContainerCollector({
-    runtime,
-    files,
-    remover,
-    clock,
-    log,
-    policy: options.containerGc ?? defaultContainerGcPolicy,
-    podLogsDir,
-    containerLogsDir,
-    pods: {
-      sourcesReady: () => store.ready,
-      isPodDeletedOrUnknown: (uid) => !store.has(uid) && (dispatcher.state(uid)?.phase ?? 'finished') === 'finished',
-    },
+  const node = nodeReference(options.nodeName, () => ports.cluster?.nodeUid?.() ?? options.nodeName);
+  const garbage = createGarbage({
+    ports,
+    options,
+    node,
+    sourcesReady: () => store.ready,
+    isPodDeletedOrUnknown: (uid) => !store.has(podUid(uid)) && (dispatcher.state(podUid(uid))?.phase ?? 'finished') === 'finished',
   });
+  const { remover } = garbage;
+  const cleanup = new PodCleanup({ runtime, remover, observer: podObserver, files, podsDir, podLogDir: options.podLogDir });
   const runtimeState = new RuntimeState({
     runtime,
     clock,
@@ -219,6 +216,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       log,
       events,
       metrics,
+      resizer: resizes.resizer,
       containerLogsDir,
     },
     clock,
@@ -235,15 +233,17 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     objects: ports.cluster?.objects,
     dirs: ports.dirs,
     probes,
+    resizes: resizes.lane,
     network: runtimeState,
     runtimeState,
     timeline,
-    hash,
+    hash: containerHashHex,
     syncFrequencyMs: options.syncFrequencyMs,
     cleanup: (uid, pod) => cleanup.remove(uid, pod),
   });
   const forget = (uid: PodUid) => {
     worker.forget(uid);
+    resizes.forget(uid);
     timeline.forget(uid);
   };
   const dispatcher: Dispatcher = new Dispatcher({
@@ -254,11 +254,14 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       return metrics.timed(state.phase, () => worker.step(state, signal));
     },
     moved: ({ uid, phase }) => {
+      if (phase === 'terminated') resizes.manager.retry('pod_terminated');
       if (phase !== 'finished' || store.has(uid) || !dispatcher.remove(uid)) return;
       forget(uid);
       housekeeping.poke();
     },
   });
+
+  const preempt = preemption({ clock, log, events, lanes: dispatcher, preempted: (resource) => metrics.preempted(resource) });
 
   // The API server's side: statuses out, mirrors of static pods.
   const cluster = ports.cluster;
@@ -287,8 +290,9 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     timeline,
     events,
     log,
-    admit: ports.admit,
-    preempt: preemption({ clock, log, events, lanes: dispatcher, preempted: (resource) => metrics.preempted(resource) }),
+    admit: (pod, others) => resizes.manager.add(pod, others),
+    allocation: resizes.manager,
+    preempt,
     reject: (pod, { reason, message }) => {
       metrics.rejected(rejectionLabel(reason));
       const uid = podUid(pod.metadata.uid);
@@ -337,9 +341,15 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     },
     sweepDisk: async (isKnown) => {
       await ports.volumes.releaseUnknown?.(isKnown);
+      resizes.retain(isKnown);
       await ports.dirs.sweep(isKnown);
       await ports.cgroups.sweep(isKnown);
-      await ports.cgroups.updateQOS(store.all().filter((pod) => dispatcher.state(podUid(pod.metadata.uid))?.phase !== 'finished'));
+      await ports.cgroups.updateQOS(
+        store
+          .all()
+          .map((pod) => resizes.manager.allocated(pod))
+          .filter((pod) => dispatcher.state(podUid(pod.metadata.uid))?.phase !== 'finished'),
+      );
     },
     collect: () => {
       const alive = new Set([...relist.records().values()].flatMap((r) => [...r.containers.keys()]));
@@ -350,26 +360,23 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   });
 
   const clusterNode = cluster?.node?.({ runtimeState, relist, wakePods: () => dispatcher.wakeAll() });
-  const node = nodeReference(options.nodeName, () => cluster?.nodeUid?.() ?? options.nodeName);
-  const containerGc = new ContainerGcService({ collector, clock, events, node, log });
 
   const services: Service[] = [
+    resizes.service,
     runtimeState,
     relist,
     ...(clusterNode?.services ?? []),
     ...(cluster?.objects === undefined ? [] : [cluster.objects]),
     reader,
     housekeeping,
-    containerGc,
+    garbage.service,
     ...(ports.upkeep ?? []),
     ...(writer === undefined ? [] : [writer]),
   ];
   return {
     services,
     async start(signal) {
-      await files.mkdir(options.rootDir, 0o750);
-      await files.mkdir(podsDir, 0o750);
-      await files.mkdir(podLogsDir, 0o750);
+      for (const dir of [options.rootDir, podsDir, podLogsDir]) await files.mkdir(dir, 0o750);
       await files.mkdir(containerLogsDir, 0o755);
       for (const service of services) await service.start(signal);
     },
@@ -378,13 +385,9 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
       await dispatcher.close();
       for (const service of services.toReversed()) await service.stop();
     },
-    pods: () =>
-      store.all().map((pod) => {
-        const status = statuses.get(podUid(pod.metadata.uid)) ?? pod.status;
-        return status === undefined ? pod : { ...pod, status };
-      }),
+    pods: () => podsWithStatus(store.all(), statuses),
     badManifests: () => reader.badManifests(),
-    removeDeadContainers: (signal) => collector.removeAllDead(signal),
+    removeDeadContainers: (signal) => garbage.collector.removeAllDead(signal),
     runtimeState,
     relist,
     dispatcher,

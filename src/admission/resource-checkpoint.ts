@@ -14,12 +14,12 @@ export class CheckpointError extends Error {
 
 /** The text of `allocated_pods_state` and `actuated_pods_state`, which the real kubelet reads, too (contract: node.md §14). */
 export function formatCheckpoint(entries: ReadonlyMap<string, PodResourceInfo>): string {
-  const pods = [...entries].map(([uid, { containers, pod }]) => [
-    uid,
-    { ContainerResources: containers, PodLevelResources: pod ?? null, EmptyDirVolumeLimits: null },
-  ]);
-  const data = goJson(pods.length === 0 ? {} : { entries: Object.fromEntries(pods) });
-  return goJson({ data, checksum: textChecksum(data) });
+  const pods = [...entries].map(([uid, { containers, pod }]) => {
+    const fields = `"ContainerResources":${goJson(containers)},"PodLevelResources":${goJson(pod ?? null)},"EmptyDirVolumeLimits":null`;
+    return `${goJson(uid)}:{${fields}}`;
+  });
+  const data = pods.length === 0 ? '{}' : `{"entries":{${pods.join(',')}}}`;
+  return `{"data":${goJson(data)},"checksum":${textChecksum(data)}}`;
 }
 
 /** The entries by pod UID. Throws CheckpointError on anything that is not such a file, or whose checksum does not match. */

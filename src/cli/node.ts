@@ -28,6 +28,7 @@ import type { AgentMetrics } from '../observe/agent-metrics.ts';
 import type { EventObject, EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { LogEvents } from '../observe/log-events.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import { Timeline } from '../observe/timeline.ts';
 import type { PluginHandler, PluginType } from '../plugins/plugin-handler.ts';
 import { PodDirectories } from '../pods/dirs.ts';
@@ -51,6 +52,7 @@ import { cgroupDriver, openDriver } from './cgroup-driver.ts';
 import type { ClusterInput, ClusterLink } from './cluster.ts';
 import { nodeImages } from './images.ts';
 import { nodePlugins } from './plugins.ts';
+import { nodeResize } from './resize.ts';
 import { nodeUpkeep } from './upkeep.ts';
 import { nodeVolumes } from './volumes.ts';
 
@@ -59,6 +61,7 @@ export interface NodeInput {
   config: ResolvedConfig;
   log: Logger;
   metrics: AgentMetrics;
+  registry: Metrics;
   probeMetrics: ProbeMetrics;
   signal: AbortSignal;
 }
@@ -97,7 +100,7 @@ const DEFAULT_POD_LOGS_DIR = '/var/log/pods';
 const SLOTS_PER_CPU = 3;
 
 /** Builds the agent on the machine's own ports. Rejects when the runtime does not answer or the machine is refused. */
-export async function realNode({ flags, config, log, metrics, probeMetrics, signal }: NodeInput): Promise<RealNode> {
+export async function realNode({ flags, config, log, metrics, registry, probeMetrics, signal }: NodeInput): Promise<RealNode> {
   const clock = systemClock;
   const files = nodeFiles;
   const name = nodeName(flags.hostnameOverride);
@@ -183,8 +186,9 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
     statsPeriodMs: config.volumeStatsAggPeriodMs,
     pods: () => kubelet.pods(),
   });
+  const settings = nodeSettings(config, flags, machine, cgroupFs.version, await isSwapAccounted(cgroupFs, cgroupScope));
   const specs = new PodSpecs({
-    node: nodeSettings(config, flags, machine, cgroupFs.version, await isSwapAccounted(cgroupFs, cgroupScope)),
+    node: settings,
     nodeName: name,
     hostIPs: currentHostIPs,
     allocatable: () => allocatable,
@@ -244,6 +248,7 @@ export async function realNode({ flags, config, log, metrics, probeMetrics, sign
       pressure: pressureCheck(() => pressures.list()),
       runtimeFeatures: () => kubelet.runtimeState.status()?.features,
     }),
+    resize: nodeResize({ config, node: settings, cgroupFs, cgroups, stats: runtime.stats, registry }),
     ...(cluster === undefined
       ? {}
       : {

@@ -44,7 +44,7 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   const metrics: AgentMetrics = createAgentMetrics(registry, seconds, () => clock.now() / 1000);
   if (flags.kubeconfig === '') log.info('Standalone mode, no API client');
   const probeMetrics = new ProbeCounts();
-  const node = await realNode({ flags, config: resolved, log, metrics, probeMetrics, signal });
+  const node = await realNode({ flags, config: resolved, log, metrics, registry, probeMetrics, signal });
   metrics.node(node.nodeName);
   observeProcess(registry, countOpenFiles);
   registry.collect(() => metrics.pods(podCounts(node.kubelet)));

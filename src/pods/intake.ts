@@ -10,6 +10,14 @@ import type { Dispatcher } from './dispatcher.ts';
 import type { PodTimeline } from './ports.ts';
 import type { PodStore } from './store.ts';
 
+/** See AllocationManager. */
+export interface PodAllocation {
+  allocated(pod: Pod): Pod;
+  added(pods: readonly Pod[]): void;
+  updated(before: Pod | undefined, pod: Pod): void;
+  removed(uid: string): void;
+}
+
 export interface IntakeDeps {
   store: PodStore;
   dispatcher: Dispatcher;
@@ -20,6 +28,8 @@ export interface IntakeDeps {
   admit(pod: Pod, others: readonly Pod[]): AdmissionVerdict;
   /** Stops pods to make room; never rejects. */
   preempt(preemption: Preemption): Promise<void>;
+  /** Which resources a pod has, whatever its spec asks for. */
+  allocation?: PodAllocation | undefined;
   /** Shows a pod as refused. */
   reject(pod: Pod, rejection: Rejection): void;
   /** All mirrors that the API server has; returns the full names of those that changed. */
@@ -43,25 +53,32 @@ export class Intake {
   }
 
   changed(source: string, all: readonly Pod[]): void {
-    const { store, dispatcher, timeline } = this.#deps;
+    const { store, dispatcher, timeline, allocation } = this.#deps;
     const pods = source === 'api' ? this.#withoutMirrors(all) : all;
-    const { added, updated, removed, reconciled } = store.applySet(source, pods);
+    const { added, updated, removed, reconciled, before } = store.applySet(source, pods);
     for (const pod of removed) this.#removed(source, pod);
     for (const pod of reconciled) {
       this.#deps.apiObjectChanged(pod);
-      if ((pod.spec.readinessGates ?? []).length > 0) dispatcher.submit(podUid(pod.metadata.uid), { pod });
+      if ((pod.spec.readinessGates ?? []).length > 0) dispatcher.submit(podUid(pod.metadata.uid), { pod: this.#form(pod) });
     }
     for (const pod of updated) {
       this.#tell('UPDATE', source, pod);
+      allocation?.updated(before.get(podUid(pod.metadata.uid)), pod);
       this.#deps.apiObjectChanged(pod);
       if (this.#waiting.has(podUid(pod.metadata.uid))) this.#waiting.set(podUid(pod.metadata.uid), pod);
-      else if (!this.#rejected.has(podUid(pod.metadata.uid))) dispatcher.submit(podUid(pod.metadata.uid), { pod });
+      else if (!this.#rejected.has(podUid(pod.metadata.uid))) dispatcher.submit(podUid(pod.metadata.uid), { pod: this.#form(pod) });
     }
     for (const pod of added.toSorted(byCreation)) {
       this.#tell('ADD', source, pod);
       timeline.note(podUid(pod.metadata.uid), 'seen', source);
       this.begin(pod);
     }
+    allocation?.added(added.filter((pod) => !this.#rejected.has(podUid(pod.metadata.uid))));
+  }
+
+  /** The pod as its lane is to see it. */
+  #form(pod: Pod): Pod {
+    return this.#deps.allocation?.allocated(pod) ?? pod;
   }
 
   /** Gives a desired pod its lane, unless the node has to refuse it. */
@@ -71,9 +88,10 @@ export class Intake {
     const uid = podUid(pod.metadata.uid);
     if (this.#rejected.has(uid) || this.#waiting.has(uid)) return;
     const known = dispatcher.state(uid) !== undefined;
-    const verdict = known || isEnding(pod) ? undefined : admit(pod, this.#active(uid));
+    const others = () => this.active().filter((other) => other.metadata.uid !== uid);
+    const verdict = known || isEnding(pod) ? undefined : admit(pod, others());
     if (verdict === undefined) {
-      dispatcher.submit(uid, { pod });
+      dispatcher.submit(uid, { pod: this.#form(pod) });
       return;
     }
     if ('preempt' in verdict) {
@@ -100,7 +118,7 @@ export class Intake {
     for (const victim of victims) this.#preempted.delete(victim);
     const newest = this.#waiting.get(uid);
     this.#waiting.delete(uid);
-    if (newest !== undefined) dispatcher.submit(uid, { pod: newest });
+    if (newest !== undefined) dispatcher.submit(uid, { pod: this.#form(newest) });
   }
 
   isRejected(uid: PodUid): boolean {
@@ -108,11 +126,12 @@ export class Intake {
   }
 
   #removed(source: string, pod: Pod): void {
-    const { dispatcher, forget } = this.#deps;
+    const { dispatcher, forget, allocation } = this.#deps;
     const uid = podUid(pod.metadata.uid);
     this.#tell('REMOVE', source, pod);
     this.#rejected.delete(uid);
     this.#waiting.delete(uid);
+    allocation?.removed(uid);
     if (!dispatcher.submit(uid, { kills: [{ cause: 'removed' }] })) forget(pod);
     else if (dispatcher.state(uid)?.phase === 'finished' && dispatcher.remove(uid)) forget(pod);
   }
@@ -131,12 +150,12 @@ export class Intake {
     return all.filter((pod) => !isMirrorPod(pod));
   }
 
-  /** The pods that count against the node beside one of that UID. */
-  #active(uid: PodUid): Pod[] {
+  /** The pods that count against the node. */
+  active(): Pod[] {
     const { store, dispatcher } = this.#deps;
     return store.all().filter((pod) => {
       const other = podUid(pod.metadata.uid);
-      if (other === uid || this.#rejected.has(other) || this.#preempted.has(other)) return false;
+      if (this.#rejected.has(other) || this.#preempted.has(other)) return false;
       if (this.#waiting.has(other)) return true;
       const state = dispatcher.state(other);
       return state !== undefined && state.phase !== 'finished' && state.phase !== 'terminated';

@@ -3,6 +3,7 @@ import type { Pod, PodStatus } from '../api/types.ts';
 import type { MadeMembers } from '../pleg/observer.ts';
 import type { ObservedPod } from '../pleg/types.ts';
 import type { ProbeKind, ProbeResult } from '../sync/plan-input.ts';
+import type { ResizeInput } from '../sync/plan-resize.ts';
 import type { StatusOverride } from './lifecycle.ts';
 
 /** Computes and stores what the API shows of a pod. */
@@ -49,6 +50,18 @@ export interface PodProbes {
   stopLivenessAndStartup(pod: Pod): void;
   remove(pod: Pod): void;
   result(containerId: string, kind: ProbeKind): ProbeResult;
+}
+
+/** In-place resize, as a sync of a pod sees it. */
+export interface PodResizes {
+  /** What the plan is to compare with. */
+  input(pod: Pod): ResizeInput;
+  /** Takes what runs into account for PodResizeInProgress; before a status is made. */
+  observed(pod: Pod, observed: ObservedPod): Promise<void>;
+  /** The pod has its control group. */
+  prepared(pod: Pod): void;
+  /** A resize was tried; `fault` says why it failed. */
+  tried(pod: Pod, fault: string | undefined): void;
 }
 
 /** What the runtime said of itself last: undefined when the network is ready, else why it is not. */

@@ -9,6 +9,8 @@ export interface SetChanges {
   removed: Pod[];
   /** Only the status, or what nobody here reads, is different. */
   reconciled: Pod[];
+  /** The set as it was. */
+  before: ReadonlyMap<PodUid, Pod>;
 }
 
 /** The desired pods of every source. A source delivers full sets; what changed against its last one comes back. */
@@ -28,7 +30,7 @@ export class PodStore {
   applySet(source: string, pods: readonly Pod[]): SetChanges {
     const before = this.#sources.get(source) ?? new Map<PodUid, Pod>();
     const after = new Map(pods.map((p) => [podUid(p.metadata.uid), p]));
-    const changes: SetChanges = { added: [], updated: [], removed: [], reconciled: [] };
+    const changes: SetChanges = { added: [], updated: [], removed: [], reconciled: [], before };
     for (const [uid, pod] of after) {
       const old = before.get(uid);
       if (old === pod) continue;

@@ -27,6 +27,7 @@ import type {
   PodObjects,
   PodObserver,
   PodProbes,
+  PodResizes,
   PodTimeline,
   PodVolumes,
   RuntimeSuspect,
@@ -56,6 +57,7 @@ export interface SyncStepDeps {
   objects?: PodObjects | undefined;
   dirs: PodDirs;
   probes: PodProbes;
+  resizes?: PodResizes | undefined;
   network: NetworkState;
   runtimeState: RuntimeSuspect;
   timeline: PodTimeline;
@@ -87,6 +89,8 @@ class PodSync {
   #explained: ReadonlySet<string> = new Set();
   #slot: Slot | undefined;
   #prepared = false;
+  /** A resize is tried once a sync, and does not keep containers from starting. */
+  #resize: { failure: SyncError | undefined } | undefined;
 
   constructor(deps: SyncStepDeps, pod: Pod, state: PodLifecycle, memory: LaneMemory, signal: AbortSignal) {
     this.#deps = deps;
@@ -104,7 +108,7 @@ class PodSync {
   async run(): Promise<StepResult> {
     const deps = this.#deps;
     const pod = this.#pod;
-    let [observed, status] = await this.#look();
+    let [observed, status] = await this.#look(undefined, true);
     if (isTerminal(status)) return { kind: 'advance' };
     const timeLeft = deadlineRemainingMs(pod, status?.startTime, deps.clock.now());
     if (timeLeft !== undefined && timeLeft <= 0) {
@@ -133,12 +137,18 @@ class PodSync {
       const onlyMade = failures.size === 0 && next.actions.every((a) => a.type === 'RunPodSandbox' || a.type === 'StartContainer');
       [observed, status] = await this.#look(onlyMade ? { previous: observed, made } : undefined);
       if (isTerminal(status)) return { kind: 'advance' };
+      if (this.#noteResize(next.actions, failures)) failures = new Map();
       // What was killed to start again is started although another container failed.
       const killed = next.actions.some((a) => a.type === 'KillContainer' && a.thenStart && !failures.has(a.name));
       if (failures.size > 0 && !killed) break;
     }
     this.#note(failures, waits);
     this.#tellBackOff(waits);
+    if (this.#resize !== undefined) {
+      if (this.#resize.failure !== undefined) failures.set('', this.#resize.failure);
+      await deps.resizes?.observed(pod, observed);
+      status = undefined;
+    }
     // A back-off that the last look did not know of yet must be seen in the status at once.
     if (status === undefined || failures.size > 0 || waits.length > 0) {
       status = this.#publish(observed);
@@ -152,9 +162,10 @@ class PodSync {
    * Looks at the runtime and publishes what it shows. Nothing is published while a container is between its kill and its
    * new start: once shown as ended for good it could not be shown as running again, and a pod of such containers would be over.
    */
-  async #look(after?: { previous: ObservedPod; made: StageContext['made'] }): Promise<[ObservedPod, PodStatus | undefined]> {
+  async #look(after?: { previous: ObservedPod; made: StageContext['made'] }, first = false): Promise<[ObservedPod, PodStatus | undefined]> {
     const observed = await this.#observe(after);
     this.#deps.cache.put(observed);
+    if (first) await this.#deps.resizes?.observed(this.#pod, observed);
     if ([...this.#memory.mustStart].some((name) => !this.#explained.has(name))) return [observed, undefined];
     return [observed, this.#publish(observed)];
   }
@@ -171,7 +182,7 @@ class PodSync {
   }
 
   #plan(observed: ObservedPod, status: PodStatus | undefined): Plan {
-    const { crashLoop, probes, hash } = this.#deps;
+    const { crashLoop, probes, resizes, hash } = this.#deps;
     const pod = this.#pod;
     return plan({
       pod,
@@ -181,6 +192,7 @@ class PodSync {
       restartingAll: shouldRestartAllContainers(pod, observed.containers, status),
       backOff: (container, exited) => crashLoop.wait(pod, container, exited),
       probe: (id, kind) => probes.result(id, kind),
+      resize: this.#resize === undefined ? resizes?.input(pod) : undefined,
       hash,
       shouldRestart: (container, statuses) => shouldRestart(pod, container, statuses, false),
     });
@@ -217,6 +229,15 @@ class PodSync {
     return failures;
   }
 
+  /** True when the stage was a resize: its failure shows in a condition, and the sync goes on. */
+  #noteResize(actions: readonly PodAction[], failures: ReadonlyMap<string, SyncError>): boolean {
+    if (!actions.some((a) => a.type === 'ResizePod')) return false;
+    const [failure] = failures.values();
+    this.#resize = { failure };
+    this.#deps.resizes?.tried(this.#pod, failure?.message);
+    return true;
+  }
+
   /** Everything that a container needs on the node before it can be made: once a sync. */
   async #prepare(): Promise<SyncError | undefined> {
     if (this.#prepared) return undefined;
@@ -240,6 +261,7 @@ class PodSync {
     const failure = (await Promise.all(steps)).find((f) => f !== undefined);
     this.#signal.throwIfAborted();
     this.#prepared = failure === undefined;
+    if (this.#prepared) this.#deps.resizes?.prepared(pod);
     return failure;
   }
 

@@ -1,9 +1,18 @@
+import type { Amounts } from '../api/allocation.ts';
 import type { ContainerId, SandboxId } from '../api/brands.ts';
 
 export type ContainerKind = 'init' | 'regular' | 'ephemeral';
 
 /** Why a container is stopped alone. The grace it gets depends on it (contract: pod-lifecycle §7). */
 export type KillReason = 'startupProbe' | 'livenessProbe' | 'definitionChanged' | 'unknownState' | 'postStartFailed' | 'resize';
+
+/** A running container whose size changes; both with the pod's limits where the container has none. */
+export interface ContainerUpdate {
+  id: ContainerId;
+  name: string;
+  desired: Amounts;
+  current: Amounts;
+}
 
 /**
  * One effect that the plan asks for. The actions of one stage may run side by side; the lane then looks at the
@@ -19,6 +28,12 @@ export type PodAction =
   | { type: 'RemoveContainer'; id: ContainerId; name: string }
   /** Removes an instance whatever its state; `stop`: stopped first, without grace. Its logs stay: counts go on from them. */
   | { type: 'ResetContainer'; id: ContainerId; name: string; stop: boolean }
+  /**
+   * Bring allocated resources into force: those of running containers, in this order, and the pod's own group. `podLevel`:
+   * the pod's own resources differ; `starts`: its group is to be looked at, as a container starts with another size, or as a
+   * resize was left unfinished.
+   */
+  | { type: 'ResizePod'; sandboxId: SandboxId; memory: ContainerUpdate[]; cpu: ContainerUpdate[]; podLevel: boolean; starts: boolean }
   | { type: 'StartContainer'; kind: ContainerKind; name: string };
 
 export type PodActionType = PodAction['type'];

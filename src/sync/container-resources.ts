@@ -93,7 +93,7 @@ function swapFiles(pod: Pod, container: Container, node: NodeSettings): Record<s
 }
 
 /** A Burstable, non-critical container whose memory request differs from its limit. */
-function maySwap(pod: Pod, container: Container, node: NodeSettings): boolean {
+export function maySwap(pod: Pod, container: Container, node: NodeSettings): boolean {
   if (node.swapBehavior !== 'LimitedSwap' || isCriticalPod(pod) || getPodQOS(pod) !== 'Burstable') return false;
   const request = quantityOf(container.resources?.requests, 'memory');
   return !request.equals(quantityOf(container.resources?.limits, 'memory'));

@@ -1,13 +1,14 @@
 import type { SandboxId } from '../api/brands.ts';
 import type { Container, LifecycleHandler, Pod } from '../api/types.ts';
 import type { CriRuntime } from '../cri/ports.ts';
-import type { ContainerConfig, PodSandboxConfig } from '../cri/types.ts';
+import type { ContainerConfig, LinuxContainerResources, PodSandboxConfig } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import type { ObservedPod } from '../pleg/types.ts';
 import type { SyncError } from './errors.ts';
+import type { PodResizer } from './resize-pod.ts';
 
 /** Makes an image present. Rejects with an error whose `code` is the waiting reason (contract: events.md §4). */
 export interface ImageEnsurer {
@@ -29,6 +30,9 @@ export interface SpecBuilder {
   sandbox(pod: Pod, attempt: number): Promise<{ config: PodSandboxConfig; runtimeHandler: string }>;
   container(input: ContainerSpecInput): Promise<ContainerConfig>;
   containerLogDir(pod: Pod, container: string): string;
+  /** What the runtime enforces for a container: also when it is resized. */
+  containerResources(pod: Pod, container: Container): LinuxContainerResources;
+  sandboxOverhead(pod: Pod): LinuxContainerResources;
 }
 
 export interface ContainerSpecInput {
@@ -71,6 +75,8 @@ export interface SyncDeps {
   log: Logger;
   events: EventRecorder;
   metrics: SyncMetrics;
+  /** Absent where nothing is resized. */
+  resizer?: Pick<PodResizer, 'resize' | 'starts'> | undefined;
   /** Where the symlinks to container logs are made. */
   containerLogsDir: string;
 }

@@ -15,6 +15,7 @@ export type SyncErrorCode =
   | 'PreStartHookError'
   | 'PostStartHookError'
   | 'KillContainerError'
+  | 'ResizePodInPlaceError'
   | 'KillPodSandboxError'
   | 'CreatePodSandboxError'
   | 'ConfigPodSandboxError'

@@ -31,6 +31,9 @@ const effects: { [T in PodActionType]: Effect<T> } = {
     await deps.remover.remove(id, true);
     ctx.memory.mustStart.delete(name);
   },
+  async ResizePod(deps, ctx, action) {
+    await deps.resizer?.resize(ctx.pod, action, ctx.signal);
+  },
   StartContainer: (deps, ctx, { kind, name }) => startContainer(deps, ctx, kind, name),
 };
 
@@ -76,6 +79,7 @@ const codeOf: { [T in PodActionType]: SyncErrorCode } = {
   KillContainer: 'KillContainerError',
   RemoveContainer: 'KillContainerError',
   ResetContainer: 'KillContainerError',
+  ResizePod: 'ResizePodInPlaceError',
   StartContainer: 'RunContainerError',
 };
 

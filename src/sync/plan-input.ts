@@ -2,6 +2,7 @@ import type { SandboxId } from '../api/brands.ts';
 import type { Container, Pod } from '../api/types.ts';
 import type { ObservedContainer, ObservedPod } from '../pleg/types.ts';
 import type { BackOffWait } from './actions.ts';
+import type { ResizeInput } from './plan-resize.ts';
 
 export type ProbeKind = 'liveness' | 'startup';
 export type ProbeResult = 'Success' | 'Failure' | 'Unknown';
@@ -19,6 +20,8 @@ export interface PlanInput {
   /** Back-off of a container whose newest instance has exited; undefined when it may start now. */
   backOff(container: Container, exited: ObservedContainer): Pick<BackOffWait, 'remainingMs' | 'delayMs'> | undefined;
   probe(id: string, kind: ProbeKind): ProbeResult;
+  /** Absent where nothing is resized: the gate is off, or this sync has done it. */
+  resize?: ResizeInput | undefined;
   /** The hash that a running container must carry. */
   hash(container: Container): string;
   /** Whether a container that is not running should start again (contract: pod-lifecycle §5, restart decision). */

@@ -2,6 +2,7 @@ import type { Container } from '../api/types.ts';
 import type { ObservedContainer } from '../pleg/types.ts';
 import type { BackOffWait, ContainerKind, PodAction } from './actions.ts';
 import { type PlanInput, statusesOf } from './plan-input.ts';
+import { resizeRestarts } from './plan-resize.ts';
 
 export interface ContainersPlan {
   actions: PodAction[];
@@ -43,6 +44,10 @@ export function killOfRunning(input: PlanInput, container: Container, current: O
   if (current.hash !== '' && current.hash !== input.hash(container)) return kill('definitionChanged', 'definition changed', true);
   if (input.probe(current.id, 'liveness') === 'Failure') return kill('livenessProbe', 'failed liveness probe', restarts);
   if (input.probe(current.id, 'startup') === 'Failure') return kill('startupProbe', 'failed startup probe', restarts);
+  if (resizeRestarts(input.pod, input.resize, container)) {
+    const message = `Container ${container.name} resize requires restart`;
+    return { type: 'KillContainer', id: current.id, name: container.name, reason: 'resize', message, thenStart: true };
+  }
   return undefined;
 }
 

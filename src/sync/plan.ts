@@ -6,6 +6,7 @@ import { planInit } from './plan-init.ts';
 import { type PlanInput, statusesOf } from './plan-input.ts';
 import { isNotRunning, planRegular } from './plan-regular.ts';
 import { planPrune, planReset } from './plan-reset.ts';
+import { planResize } from './plan-resize.ts';
 
 /**
  * The next stage of a pod (contract: pod-lifecycle §5, computePodActions): a new sandbox and what must stop for it, or
@@ -65,7 +66,7 @@ function planContainers(input: PlanInput): Plan {
   if (init.actions.some((a) => a.type === 'StartContainer')) actions.push(...planPrune(input));
   waits.push(...init.waits);
   if (init.failed) return { actions: killPodUnlessStopped(input, false, 'an init container failed'), waits: [] };
-  if (!init.done) return { actions, waits };
+  if (!init.done) return withResize(input, { actions, waits }, false);
 
   const regular = planRegular(input);
   const nothingToRun = regular.kept === 0 && regular.actions.length === 0 && regular.waits.length === 0;
@@ -73,5 +74,11 @@ function planContainers(input: PlanInput): Plan {
     const stillRuns = observed.containers.some((c) => !isNotRunning(c));
     return { actions: stillRuns ? [{ type: 'KillPod', purgeInit: false, why: 'no container is to run' }] : [], waits: [] };
   }
-  return { actions: [...actions, ...regular.actions], waits: [...waits, ...regular.waits] };
+  return withResize(input, { actions: [...actions, ...regular.actions], waits: [...waits, ...regular.waits] }, true);
+}
+
+/** A resize is a stage of its own, after what is stopped and before what is started. */
+function withResize(input: PlanInput, plan: Plan, initialized: boolean): Plan {
+  const resize = planResize(input, plan.actions, initialized);
+  return resize === undefined ? plan : { ...plan, actions: [resize] };
 }

@@ -2,11 +2,12 @@ import { posix } from 'node:path';
 import type { Container, Pod, ResourceList } from '../api/types.ts';
 import { containerLogsDirectory } from '../containers/log-paths.ts';
 import type { CriImages } from '../cri/ports.ts';
-import type { ContainerConfig, Device, Mount } from '../cri/types.ts';
+import type { ContainerConfig, Device, LinuxContainerResources, Mount } from '../cri/types.ts';
 import type { Files } from '../host/files.ts';
 import type { Random } from '../host/random.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import { containerConfig } from './container-config.ts';
+import { containerResources, sandboxOverhead } from './container-resources.ts';
 import type { ContainerSpecInput, SpecBuilder } from './context.ts';
 import { type DnsConfig, type DnsSettings, parseResolvConf, podDns, ResolvConfError } from './dns.ts';
 import { envFileValue } from './env-file.ts';
@@ -127,6 +128,14 @@ export class PodSpecs implements SpecBuilder {
 
   containerLogDir(pod: Pod, container: string): string {
     return containerLogsDirectory(this.#deps.podLogsDir, pod.metadata, container);
+  }
+
+  containerResources(pod: Pod, container: Container): LinuxContainerResources {
+    return containerResources(pod, container, this.#deps.node, { allocatable: this.#deps.allocatable() });
+  }
+
+  sandboxOverhead(pod: Pod): LinuxContainerResources {
+    return sandboxOverhead(pod, this.#deps.node);
   }
 
   async #dns(pod: Pod): Promise<DnsConfig> {

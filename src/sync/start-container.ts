@@ -36,6 +36,9 @@ export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: Co
   const config = await prepare(deps, ctx, container, imageRef).catch((err: unknown) => {
     throw failed('CreateContainerConfigError', err);
   });
+  await deps.resizer?.starts(pod, container).catch((err: unknown) => {
+    throw failed('CreateContainerConfigError', err);
+  });
   const id = await deps.runtime.createContainer(sandbox.id, config, sandboxConfig, { signal }).catch((err: unknown) => {
     if (isCriError(err, 'NotFound')) deps.images.forget(imageRef);
     throw failed('CreateContainerError', err);

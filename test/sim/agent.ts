@@ -126,7 +126,7 @@ export class Agent {
       },
       backOffKey: backoffKey,
       terminationMessage: async () => '',
-      admit: () => undefined,
+      admit: options.admit ?? (() => undefined),
     };
     const kubeletOptions: KubeletOptions = {
       nodeName,

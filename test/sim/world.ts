@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import type { Pod } from '../../src/api/types.ts';
+import type { KubeletPorts } from '../../src/kubelet.ts';
 import { Agent } from './agent.ts';
 import { SimClock } from './clock.ts';
 import { SimFiles } from './files.ts';
@@ -17,6 +18,8 @@ export interface WorldOptions {
   startSlots?: number;
   /** serializeImagePulls. */
   serialPulls?: boolean;
+  /** Every pod is admitted when missing. */
+  admit?: KubeletPorts['admit'];
 }
 
 export interface SimEvent {
