@@ -6,6 +6,7 @@ import { nodeFiles } from '../host/files-node.ts';
 import { nodeMounts } from '../host/mounts.ts';
 import { nodeOwnedFiles } from '../host/owned-files.ts';
 import { systemRandom } from '../host/random.ts';
+import { nodeTools } from '../host/tools.ts';
 import { volumeFeatures } from '../host/volume-features.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
@@ -46,6 +47,8 @@ export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes>
     owned: nodeOwnedFiles,
     mounts: nodeMounts,
     slowFiles: new FileThreads(systemClock),
+    longFiles: new FileThreads(systemClock),
+    tools: nodeTools,
     podsDir: posix.join(rootDir, 'pods'),
     allocatable: () => allocatable,
     fields: {

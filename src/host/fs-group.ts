@@ -1,14 +1,11 @@
-import { constants } from 'node:fs';
-import * as fs from 'node:fs/promises';
+import * as fs from 'node:fs';
 import { isErrno } from './files.ts';
 
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
 /** open(2); see safe-path.ts. */
 const O_PATH = 0o10000000;
 
 const SetGid = 0o2000;
-/** Entries of one directory that are looked at side by side. */
-const Batch = 16;
 /** Each level holds a descriptor. */
 const MaxDepth = 1024;
 
@@ -21,80 +18,103 @@ export interface GroupOptions {
   readOnly: boolean;
   /** Leaves everything alone when the root has the group and its permissions already. */
   onRootMismatch: boolean;
-  signal?: AbortSignal;
+}
+
+/** What a walk in a thread and whoever waits for it share: 32-bit counters in shared memory. */
+export class WalkControl {
+  readonly counters: Int32Array<SharedArrayBuffer>;
+
+  constructor(counters: Int32Array<SharedArrayBuffer> = new Int32Array(new SharedArrayBuffer(8))) {
+    this.counters = counters;
+  }
+
+  /** Entries that were looked at so far. */
+  get count(): number {
+    return Atomics.load(this.counters, 0);
+  }
+
+  /** The walk is to end at its next entry. */
+  stop(): void {
+    Atomics.store(this.counters, 1, 1);
+  }
+
+  /** Counts an entry. Throws when the walk is to end. */
+  next(): void {
+    if (Atomics.load(this.counters, 1) !== 0) throw new Error('the walk was stopped');
+    Atomics.add(this.counters, 0, 1);
+  }
 }
 
 /**
  * Gives the tree at `root` to a group, the root last: a run that was cut off is done again. Users keep their files; links
- * get the group and are not followed, also one that is swapped in meanwhile. Returns how many entries were looked at.
+ * get the group and are not followed, also one that is swapped in meanwhile. Blocks: for a thread of its own. Returns how many
+ * entries were looked at.
  */
-export async function setGroup(root: string, gid: number, options: GroupOptions): Promise<number> {
-  const { readOnly, onRootMismatch } = options;
-  if (onRootMismatch) {
-    const stats = await fs.lstat(root);
-    if (stats.isDirectory() && isDone(stats, gid, readOnly)) return 0;
+export function setGroup(root: string, gid: number, options: GroupOptions, control = new WalkControl()): number {
+  if (options.onRootMismatch) {
+    const stats = fs.lstatSync(root);
+    if (stats.isDirectory() && isDone(stats, gid, options.readOnly)) return 0;
   }
-  return setEntry(root, gid, options, 0);
+  setEntry(root, { gid, readOnly: options.readOnly, control }, 0);
+  return control.count;
+}
+
+interface Walk {
+  gid: number;
+  readOnly: boolean;
+  control: WalkControl;
 }
 
 function isDone(stats: { gid: number; mode: number; isDirectory(): boolean }, gid: number, readOnly: boolean): boolean {
   return stats.gid === gid && groupMode(stats.mode, stats.isDirectory(), readOnly) === stats.mode;
 }
 
-async function setEntry(path: string, gid: number, options: GroupOptions, depth: number): Promise<number> {
-  options.signal?.throwIfAborted();
-  const stats = await fs.lstat(path).catch(ignoreMissing);
-  if (stats === undefined) return 0;
-  if (stats.isDirectory()) return setDirectory(path, gid, options, depth);
-  if (stats.isSymbolicLink()) {
-    if (stats.gid !== gid) await fs.lchown(path, -1, gid).catch(ignoreMissing);
-  } else if (!isDone(stats, gid, options.readOnly)) await setFile(path, gid, options.readOnly);
-  return 1;
+function setEntry(path: string, walk: Walk, depth: number): void {
+  const stats = ifThere(() => fs.lstatSync(path));
+  if (stats === undefined) return;
+  walk.control.next();
+  if (stats.isDirectory()) setDirectory(path, walk, depth);
+  else if (stats.isSymbolicLink()) ifThere(() => stats.gid === walk.gid || fs.lchownSync(path, stats.uid, walk.gid));
+  else if (!isDone(stats, walk.gid, walk.readOnly)) setFile(path, walk);
 }
 
-async function setFile(path: string, gid: number, readOnly: boolean): Promise<void> {
-  const file = await fs.open(path, O_PATH | O_NOFOLLOW).catch(ignoreMissing);
+function setFile(path: string, walk: Walk): void {
+  const file = ifThere(() => fs.openSync(path, O_PATH | O_NOFOLLOW));
   if (file === undefined) return;
   try {
-    const stats = await file.stat();
-    if (stats.isSymbolicLink()) return;
-    await change(file, stats.mode, gid, readOnly, stats.isDirectory());
+    const stats = fs.fstatSync(file);
+    if (!stats.isSymbolicLink()) change(file, stats, walk);
   } finally {
-    await file.close();
+    fs.closeSync(file);
   }
 }
 
-async function setDirectory(path: string, gid: number, options: GroupOptions, depth: number): Promise<number> {
-  if (depth > MaxDepth) throw new Error(`the volume is deeper than ${MaxDepth} directories`);
-  const directory = await fs.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(ignoreMissing);
-  if (directory === undefined) return 0;
+function setDirectory(path: string, walk: Walk, depth: number): void {
+  if (depth >= MaxDepth) throw new Error(`a directory is deeper than ${MaxDepth} levels`);
+  const directory = ifThere(() => fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  if (directory === undefined) return;
   try {
-    const base = `/proc/self/fd/${directory.fd}`;
-    const names = await fs.readdir(base);
-    let count = 1;
-    for (let at = 0; at < names.length; at += Batch) {
-      const batch = names.slice(at, at + Batch).map((name) => setEntry(`${base}/${name}`, gid, options, depth + 1));
-      // All must be over before this ends: their directory is closed then.
-      for (const result of await Promise.allSettled(batch)) {
-        if (result.status === 'rejected') throw result.reason;
-        count += result.value;
-      }
-    }
-    const stats = await directory.stat();
-    if (!isDone(stats, gid, options.readOnly)) await change(directory, stats.mode, gid, options.readOnly, true);
-    return count;
+    const base = `/proc/self/fd/${directory}`;
+    for (const name of fs.readdirSync(base)) setEntry(`${base}/${name}`, walk, depth + 1);
+    const stats = fs.fstatSync(directory);
+    if (!isDone(stats, walk.gid, walk.readOnly)) change(directory, stats, walk);
   } finally {
-    await directory.close();
+    fs.closeSync(directory);
   }
 }
 
 /** Through the descriptor's own name: fchmod(2) does not take one that was opened with O_PATH. */
-async function change(file: fs.FileHandle, mode: number, gid: number, readOnly: boolean, isDirectory: boolean): Promise<void> {
-  const path = `/proc/self/fd/${file.fd}`;
-  await fs.chown(path, -1, gid);
-  await fs.chmod(path, groupMode(mode, isDirectory, readOnly) & 0o7777);
+function change(file: number, stats: fs.Stats, { gid, readOnly }: Walk): void {
+  const path = `/proc/self/fd/${file}`;
+  fs.chownSync(path, stats.uid, gid);
+  fs.chmodSync(path, groupMode(stats.mode, stats.isDirectory(), readOnly) & 0o7777);
 }
 
-function ignoreMissing(err: unknown): undefined {
-  if (!isErrno(err, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw err;
+function ifThere<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (err) {
+    if (isErrno(err, 'ENOENT', 'ENOTDIR', 'ELOOP')) return undefined;
+    throw err;
+  }
 }

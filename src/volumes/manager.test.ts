@@ -11,6 +11,7 @@ import { nodeFiles } from '../host/files-node.ts';
 import { nodeMounts } from '../host/mounts.ts';
 import { nodeOwnedFiles } from '../host/owned-files.ts';
 import { systemRandom } from '../host/random.ts';
+import { nodeTools } from '../host/tools.ts';
 import { silentLogger } from '../observe/log.ts';
 import { VolumeManager } from './manager.ts';
 import { UnmountedVolumesError } from './mount-errors.ts';
@@ -35,6 +36,8 @@ describe('VolumeManager', () => {
       owned: nodeOwnedFiles,
       mounts: nodeMounts,
       slowFiles: new FileThreads(systemClock),
+      longFiles: new FileThreads(systemClock),
+      tools: nodeTools,
       podsDir: join(root, 'pods'),
       allocatable: () => ({}),
       fields: { metadata: () => '', resource: () => '' },

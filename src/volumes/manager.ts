@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { Container, Pod, ResourceList, StringMap, Volume } from '../api/types.ts';
 import type { Device, Mount } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
@@ -7,6 +8,7 @@ import type { Mounter, Mounts } from '../host/mounts.ts';
 import type { OwnedFiles } from '../host/owned-files.ts';
 import type { Random } from '../host/random.ts';
 import { openBeneath, readHeld } from '../host/safe-path.ts';
+import type { Tools } from '../host/tools.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { AtomicWriter } from './atomic-writer.ts';
@@ -39,6 +41,9 @@ export interface VolumeManagerDeps {
   mounts: Mounts & Mounter;
   /** For what may take long, or hang. */
   slowFiles: SlowFiles;
+  /** For walks over whole volumes. */
+  longFiles: SlowFiles;
+  tools: Tools;
   /** {root}/pods. */
   podsDir: string;
   allocatable(): ResourceList;
@@ -259,18 +264,14 @@ function setUpDevice(plugin: VolumePlugin, context: VolumeContext): Promise<stri
   throw new VolumeError('invalid', `volumes of the plug-in ${plugin.name} cannot be block devices`);
 }
 
-function basePlugins({
-  files,
-  owned,
-  clock,
-  random,
-  mounts,
-  slowFiles,
-  allocatable,
-  noSwap,
-  fields,
-  objects,
-}: VolumeManagerDeps): VolumePlugin[] {
-  const writer = new AtomicWriter({ files, owned, clock, random });
-  return volumePlugins({ files, owned, slowFiles, mounts, mounter: mounts, allocatable, noSwap, writer, sources: { objects, fields } });
+function basePlugins(deps: VolumeManagerDeps): VolumePlugin[] {
+  const { files, owned, clock, random, podsDir, mounts, fields, objects } = deps;
+  const rootDir = posix.dirname(podsDir);
+  return volumePlugins({
+    ...deps,
+    mounter: mounts,
+    writer: new AtomicWriter({ files, owned, clock, random }),
+    sources: { objects, fields },
+    rootDir: async () => (await owned.realpath(rootDir)) ?? rootDir,
+  });
 }

@@ -1,18 +1,22 @@
 import type { Volume } from '../api/types.ts';
-import type { Mounts } from '../host/mounts.ts';
+import type { Mounter } from '../host/mounts.ts';
 import { ContentVolume, type ContentVolumeDeps } from './content-volume.ts';
 import type { VolumePlugin } from './plugin.ts';
 import { ConfigMapKind } from './plugins/config-map.ts';
 import { DownwardApiKind } from './plugins/downward-api.ts';
 import { EmptyDir } from './plugins/empty-dir.ts';
+import { FibreChannel } from './plugins/fc.ts';
 import { HostPath, type HostPathDeps } from './plugins/host-path.ts';
+import { Iscsi, type IscsiDeps } from './plugins/iscsi.ts';
+import { Local, type LocalDeps } from './plugins/local.ts';
+import { Nfs } from './plugins/nfs.ts';
 import { ProjectedKind } from './plugins/projected.ts';
 import { SecretKind } from './plugins/secret.ts';
 import { VolumeError } from './volume-error.ts';
 
 /** What the kinds of volumes need of the node. */
-export interface PluginTableDeps extends ContentVolumeDeps, HostPathDeps {
-  mounts: Mounts;
+export interface PluginTableDeps extends ContentVolumeDeps, HostPathDeps, LocalDeps, IscsiDeps {
+  mounter: Mounter;
 }
 
 /** The kinds of volume that every node has. */
@@ -24,6 +28,10 @@ export function volumePlugins(deps: PluginTableDeps): VolumePlugin[] {
     new ContentVolume(SecretKind, deps),
     new ContentVolume(DownwardApiKind, deps),
     new ContentVolume(ProjectedKind, deps),
+    new Local(deps),
+    new Nfs(deps),
+    new Iscsi(deps),
+    new FibreChannel(deps),
   ];
 }
 

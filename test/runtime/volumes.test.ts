@@ -142,7 +142,7 @@ describe('volumes on the real kernel', () => {
   it('tells each volume that cannot be mounted, with its cause, and ends the wait for what is hopeless', async () => {
     const pod = podWith('bad', [
       { name: 'repo', gitRepo: { repository: 'x' } },
-      { name: 'disk', nfs: { server: 's', path: '/' } },
+      { name: 'disk', cephfs: { monitors: [] } },
       { name: 'gone', configMap: { name: 'gone' } },
     ]);
     const err = await bed.manager.mount(pod, signal).catch((e: unknown) => e);
@@ -152,7 +152,7 @@ describe('volumes on the real kernel', () => {
       /^Unable to attach or mount volumes: unmounted volumes=\[disk gone repo\], unattached volumes=\[\], failed to process volumes=\[disk repo\]: /,
     );
     assert.match(err.message, /volume "repo" : gitRepo .*CVE-2024-10220.*CVE-2025-1767/);
-    assert.match(err.message, /volume "disk" : no volume plug-in for nfs/);
+    assert.match(err.message, /volume "disk" : no volume plug-in for cephfs/);
     assert.match(err.message, /volume "gone" : configmap "gone" not found/);
     assert.ok(bed.events.some((e) => e.startsWith('FailedMount: MountVolume.SetUp failed for volume "repo" : ')));
     const standalone = bed.restarted({ objects: undefined });

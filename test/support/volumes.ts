@@ -8,6 +8,7 @@ import { nodeFiles } from '../../src/host/files-node.ts';
 import { nodeMounts } from '../../src/host/mounts.ts';
 import { nodeOwnedFiles } from '../../src/host/owned-files.ts';
 import { systemRandom } from '../../src/host/random.ts';
+import { nodeTools } from '../../src/host/tools.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kube/types.ts';
 import { silentLogger } from '../../src/observe/log.ts';
 import { containerOf, metadataField, resourceField } from '../../src/sync/downward.ts';
@@ -76,6 +77,8 @@ export async function volumesBed(more: Partial<VolumeManagerDeps> = {}): Promise
     owned: nodeOwnedFiles,
     mounts: nodeMounts,
     slowFiles: new FileThreads(systemClock),
+    longFiles: new FileThreads(systemClock),
+    tools: nodeTools,
     podsDir,
     allocatable: () => allocatable,
     fields: {

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { type FileInfo, isErrno } from '../files.ts';
+import { type GroupOptions, setGroup, WalkControl } from '../fs-group.ts';
 import type { FilesystemSpace } from '../node-usage.ts';
 import { type DiskUsage, diskUsage } from './disk-usage.ts';
 
@@ -9,6 +10,8 @@ export interface FileOperations {
   usage(path: string, budgetMs: number): DiskUsage | undefined;
   /** Of the file system that holds the path; undefined when there is nothing. */
   space(path: string): FilesystemSpace | undefined;
+  /** See setGroup: the counters are those of a WalkControl. */
+  group(path: string, gid: number, options: GroupOptions, counters: Int32Array<SharedArrayBuffer>): number;
   /** What the path is, links followed; undefined when there is nothing. */
   kind(path: string): FileInfo['kind'] | undefined;
 }
@@ -21,6 +24,8 @@ export const fileOperations: FileOperations = {
       const { bsize, blocks, bfree, bavail, files, ffree } = fs.statfsSync(path);
       return { available: bavail * bsize, capacity: blocks * bsize, used: (blocks - bfree) * bsize, inodes: files, inodesFree: ffree };
     }),
+
+  group: (path, gid, options, counters) => setGroup(path, gid, options, new WalkControl(counters)),
 
   kind: (path) => unlessMissing(() => kindOf(fs.statSync(path))),
 };
