@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { request } from 'node:https';
+import { type Agent, request } from 'node:https';
 import type { Socket } from 'node:net';
 import { dataHead, type SpdyFrame, SpdyHeaderBlocks, SpdyReader, synStream } from '../../src/server/streaming/spdy-frames.ts';
 import { clientFrame, opcodes, WebSocketReader } from '../../src/server/streaming/websocket-frames.ts';
@@ -15,6 +15,8 @@ export interface KubeletClient {
   cert?: string;
   key?: string;
   token?: string;
+  /** Keeps connections; default a new one for each request. */
+  agent?: Agent;
 }
 
 export interface Answer {
@@ -39,7 +41,7 @@ function options(client: KubeletClient, path: string, { method = 'GET', headers 
     method,
     headers: { ...headers, ...auth },
     rejectUnauthorized: false,
-    agent: false as const,
+    agent: client.agent ?? (false as const),
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
   };
