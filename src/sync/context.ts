@@ -76,7 +76,7 @@ export interface SyncDeps {
   events: EventRecorder;
   metrics: SyncMetrics;
   /** Absent where nothing is resized. */
-  resizer?: Pick<PodResizer, 'resize' | 'starts'> | undefined;
+  resizer?: Pick<PodResizer, 'ready' | 'resize' | 'starts'> | undefined;
   /** Where the symlinks to container logs are made. */
   containerLogsDir: string;
 }

@@ -16,6 +16,7 @@ const effects: { [T in PodActionType]: Effect<T> } = {
   },
   RunPodSandbox: runSandbox,
   async KillContainer(deps, ctx, { id, name, reason, message, thenStart }) {
+    if (reason === 'resize') await deps.resizer?.ready();
     await killContainer(deps, ctx.pod, ctx.observed.ips, { id, name, reason, message }, ctx.signal);
     if (thenStart) ctx.memory.mustStart.add(name);
   },

@@ -80,6 +80,11 @@ export class PodResizer {
     }
   }
 
+  /** Resolves once the allocation is on disk: a container that is stopped for its size must not come back with the old one. */
+  ready(): Promise<void> {
+    return this.#deps.saved.allocated();
+  }
+
   /** A container is about to be made with its allocated size. */
   async starts(pod: Pod, { name, resources }: Container): Promise<void> {
     const { saved, actuated } = this.#deps;
