@@ -78,7 +78,6 @@ export async function measureProbes(run: ProbesRun): Promise<ProbeFigures> {
 
 /** One table of all candidates, their rounds' medians. */
 export function probesTable(results: ReadonlyMap<string, readonly ProbeFigures[]>): string {
-  const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
   const lines = [
     '| | probes a second | CPU (% of a core) | resident memory (MiB) | event loop p50 / p99 / max (ms) |',
     '| --- | ---: | ---: | ---: | ---: |',
@@ -90,6 +89,26 @@ export function probesTable(results: ReadonlyMap<string, readonly ProbeFigures[]
     lines.push(`| ${name} | ${cells.join(' | ')} | ${rounds.some((f) => f.delay !== undefined) ? delays : ''} |`);
   }
   return lines.join('\n');
+}
+
+/** Milliseconds that the event loop may be late at the 99th percentile. */
+const MAX_DELAY_P99 = 20;
+
+/** One line an aim, met or missed, from the rounds of this agent and of another kubelet (none: not compared). */
+export function probeVerdicts(own: readonly ProbeFigures[], other: readonly ProbeFigures[]): string[] {
+  const lines: string[] = [];
+  if (other.length > 0) {
+    const [a, b] = [own, other].map((rounds) => median(rounds.map((f) => f.cpu)));
+    const ratio = (a ?? Number.NaN) / (b ?? Number.NaN);
+    lines.push(`- CPU: ${ratio.toFixed(2)} of the other, aim 1: ${ratio <= 1 ? 'met' : 'missed'}`);
+  }
+  const p99 = median(own.flatMap((f) => (f.delay === undefined ? [] : [f.delay.p99])));
+  lines.push(`- event loop p99: ${p99.toFixed(1)} ms, aim ${MAX_DELAY_P99}: ${p99 <= MAX_DELAY_P99 ? 'met' : 'missed'}`);
+  return lines;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
 interface Target {

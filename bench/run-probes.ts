@@ -1,4 +1,7 @@
-/** The part of `npm run bench` with `--probes N`: what N probes a second cost this agent, and another kubelet where one is given. */
+/**
+ * The part of `npm run bench` with `--probes N`: what N probes a second cost this agent and another kubelet: the one of
+ * `--against PATH`, else Kubernetes' own, which is built when it is not in the cache; `--against none` for neither.
+ */
 import { execFile } from 'node:child_process';
 import { appendFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -8,8 +11,9 @@ import { connectRuntime } from '../src/cri/connect.ts';
 import { noRuntimeMetrics } from '../src/cri/instrumentation.ts';
 import { systemClock } from '../src/host/clock.ts';
 import { silentLogger } from '../src/observe/log.ts';
+import { goTool } from '../test/e2e/cluster/goTools.ts';
 import { startContainerd } from '../test/support/containerd.ts';
-import { measureProbes, type ProbeFigures, probesTable } from './probes.ts';
+import { measureProbes, type ProbeFigures, probesTable, probeVerdicts } from './probes.ts';
 
 const project = resolve(import.meta.dirname, '..');
 const run = promisify(execFile);
@@ -17,7 +21,7 @@ const { values } = parseArgs({
   options: {
     probes: { type: 'string', default: '1000' },
     against: { type: 'string' },
-    rounds: { type: 'string', default: '1' },
+    rounds: { type: 'string', default: '3' },
     settle: { type: 'string', default: '20' },
     'no-record': { type: 'boolean', default: false },
   },
@@ -26,8 +30,13 @@ const [probes, rounds, seconds] = [Number(values.probes), Number(values.rounds),
 if (![probes, rounds, seconds].every((n) => Number.isInteger(n) && n > 0)) {
   throw new Error('--probes, --rounds and --settle take whole numbers above 0');
 }
-const candidates: [string, string][] = [['kubelet-ts', join(project, 'bin/kubelet-ts')]];
-if (values.against !== undefined) candidates.push([`other (${values.against.split('/').pop()})`, resolve(values.against)]);
+const OWN = 'kubelet-ts';
+const candidates: [string, string][] = [[OWN, join(project, 'bin/kubelet-ts')]];
+const OTHER = values.against === undefined ? 'Go kubelet' : `other (${values.against.split('/').pop()})`;
+if (values.against !== 'none') {
+  const path = values.against === undefined ? await goTool('kubelet', (line) => console.log(`  ${line}`)) : resolve(values.against);
+  candidates.push([OTHER, path]);
+}
 
 console.log('• building');
 await run(process.execPath, [join(project, 'scripts/build.ts')], { cwd: project });
@@ -55,7 +64,7 @@ const results = new Map<string, ProbeFigures[]>();
   connected.close();
 }
 const ordered = new Map(candidates.map(([name]) => [name, results.get(name) ?? []]));
-const text = probesTable(ordered);
+const text = `${probesTable(ordered)}\n\n${probeVerdicts(ordered.get(OWN) ?? [], ordered.get(OTHER) ?? []).join('\n')}`;
 console.log(`\n${text}\n`);
 if (!values['no-record']) {
   const commit = (await run('git', ['-C', project, 'describe', '--always', '--dirty'])).stdout.trim();
