@@ -35,6 +35,7 @@ import { isMirrorOf } from './pods/mirrors.ts';
 import type { PodCgroupsPort, PodDirs, PodVolumes } from './pods/ports.ts';
 import { Publisher } from './pods/publisher.ts';
 import { StartSlots } from './pods/start-slots.ts';
+import { PodStartTimes } from './pods/start-times.ts';
 import { PodStore } from './pods/store.ts';
 import { PodWorker } from './pods/worker.ts';
 import { Probes, type ProbesDeps } from './probes/probes.ts';
@@ -167,6 +168,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     submit: (uid, update) => dispatcher.submit(uid, update),
     preempt: (what) => preempt(what),
   });
+  const startTimes = new PodStartTimes({ clock, timeline, metrics });
   const publisher = new Publisher({
     inner: new PodStatusPublisher({
       manager: statuses,
@@ -178,7 +180,10 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     }),
     manager: statuses,
     reasons,
-    published: (uid, status) => probes.published(uid, status),
+    published: (uid, status) => {
+      probes.published(uid, status);
+      startTimes.published(uid, status);
+    },
     becameReady: (pod) => {
       timeline.note(pod.metadata.uid, 'ready');
       log.debug(2, 'Pod is ready', { pod: `${pod.metadata.namespace}/${pod.metadata.name}` });
@@ -208,7 +213,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     sync: {
       runtime,
       remover,
-      images: ports.images,
+      images: startTimes.timed(ports.images),
       specs: ports.specs,
       hooks: ports.hooks,
       files,
@@ -244,12 +249,14 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   const forget = (uid: PodUid) => {
     worker.forget(uid);
     resizes.forget(uid);
+    startTimes.forget(uid);
     timeline.forget(uid);
   };
   const dispatcher: Dispatcher = new Dispatcher({
     clock,
     log,
     step: (state, signal) => {
+      startTimes.begun(state);
       if (state.phase === 'sync' && isStaticPod(state.pod)) void cluster?.mirrors.ensure(state.pod, signal);
       return metrics.timed(state.phase, () => worker.step(state, signal));
     },

@@ -34,12 +34,6 @@ export interface AgentMetrics extends KubeletMetrics {
   configRead(hash: string): void;
   /** kubelet_image_garbage_collected_total. */
   imageCollected(reason: 'age' | 'space'): void;
-  /** kubelet_pod_start_duration_seconds: from the first sight of a pod to its first sync. */
-  podStarted(seconds: number): void;
-  /** kubelet_pod_start_sli_duration_seconds (pulls and init left out) and kubelet_pod_start_total_duration_seconds. */
-  podReady(sliSeconds: number, totalSeconds: number): void;
-  /** kubelet_pod_worker_start_duration_seconds: from the first sight of a pod to the start of its lane. */
-  workerStarted(seconds: number): void;
   /** kubelet_pod_status_sync_duration_seconds. */
   statusSynced(seconds: number): void;
   /** kubelet_containers_per_pod_count. */

@@ -10,6 +10,12 @@ export interface KubeletMetrics {
   sandboxStarted(runtimeHandler: string, seconds: number, failed: boolean): void;
   /** kubelet_started_containers_total, _errors_total. */
   containerStarted(kind: string, errorCode: string | undefined): void;
+  /** kubelet_pod_worker_start_duration_seconds: from the first sight of a pod to the start of its lane. */
+  workerStarted(seconds: number): void;
+  /** kubelet_pod_start_duration_seconds: from the first sight of a pod until it is Running. */
+  podStarted(seconds: number): void;
+  /** kubelet_pod_start_sli_duration_seconds (pulls and init left out) and kubelet_pod_start_total_duration_seconds. */
+  podReady(sliSeconds: number, totalSeconds: number): void;
   /** kubelet_pod_status_sync_duration_seconds. */
   statusSynced(seconds: number): void;
   /** kubelet_terminated_containers_total. */
@@ -29,6 +35,9 @@ export const noKubeletMetrics: KubeletMetrics = {
   containerStarted() {},
   containerTerminated() {},
   statusSynced() {},
+  workerStarted() {},
+  podStarted() {},
+  podReady() {},
   rejected() {},
   preempted() {},
 };
