@@ -233,7 +233,7 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     runtimeName: runtime.version.runtimeName,
     images: images.manager,
     specs,
-    hooks: new Hooks({ runtime: runtime.runtime, clock }),
+    hooks: new Hooks({ runtime: runtime.runtime, clock, metrics }),
     cgroups,
     volumes,
     dirs: new PodDirectories({ files, log, podsDir, mountsBelow: async (path) => (await nodeMounts.below(path)).map((m) => m.mountPoint) }),

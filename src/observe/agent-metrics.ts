@@ -50,6 +50,10 @@ export interface AgentMetrics extends KubeletMetrics {
   orphanFound(): void;
   /** csi_operations_seconds: `method` as gRPC spells it, `code` its status. */
   csiCalled(driver: string, method: string, code: string, seconds: number): void;
+  /** kubelet_lifecycle_handler_http_fallbacks_total. */
+  hookFellBack(): void;
+  /** kubelet_sleep_action_terminated_early_total. */
+  sleepCut(): void;
   /** kubelet_node_name. */
   node(name: string): void;
 }
@@ -245,6 +249,9 @@ export function createAgentMetrics(metrics: Metrics, monotonicSeconds: () => num
         .histogram('csi_operations_seconds', '[ALPHA] Duration of calls to CSI drivers', Object.keys(labels), storageBuckets)
         .observe(duration, labels);
     },
+    hookFellBack: () =>
+      metrics.counter('kubelet_lifecycle_handler_http_fallbacks_total', '[ALPHA] Hooks over HTTPS that fell back to HTTP').inc(),
+    sleepCut: () => metrics.counter('kubelet_sleep_action_terminated_early_total', '[ALPHA] Sleep hooks that were cut short').inc(),
     node: (name) => metrics.gauge('kubelet_node_name', '[ALPHA] Name of the node', ['node']).set(1, { node: name }),
   };
 }

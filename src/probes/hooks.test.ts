@@ -9,6 +9,7 @@ describe('lifecycle hooks', () => {
   let clock: SimClock;
   let calls: unknown[][];
   let answer: ExecSyncResult;
+  let cut: number;
   const pod = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec: { containers: [] } };
   const live = new AbortController().signal;
   const run = (hook: LifecycleHandler, signal = live) => {
@@ -16,11 +17,17 @@ describe('lifecycle hooks', () => {
       calls.push(args.slice(0, 3));
       return answer;
     };
-    return new Hooks({ runtime: { execSync }, clock }).run(hook, { pod, container: { name: 'c' }, containerId: 'id', podIps: [] }, signal);
+    const metrics = { hookFellBack: () => undefined, sleepCut: () => void cut++ };
+    return new Hooks({ runtime: { execSync }, clock, metrics }).run(
+      hook,
+      { pod, container: { name: 'c' }, containerId: 'id', podIps: [] },
+      signal,
+    );
   };
   beforeEach(() => {
     clock = new SimClock();
     calls = [];
+    cut = 0;
     answer = { exitCode: 0, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
   });
 
@@ -44,6 +51,7 @@ describe('lifecycle hooks', () => {
     const slept = run({ sleep: { seconds: 1000 } }, abort.signal);
     abort.abort(new Error('given up'));
     await assert.rejects(slept, /given up/);
+    assert.equal(cut, 1);
   });
 
   it('tcpSocket is no hook, nor is nothing', async () => {

@@ -13,9 +13,17 @@ export interface HookTarget {
   podIps: string[];
 }
 
+export interface HookMetrics {
+  /** kubelet_lifecycle_handler_http_fallbacks_total: a hook over HTTPS that was asked over HTTP in the end. */
+  hookFellBack(): void;
+  /** kubelet_sleep_action_terminated_early_total: a sleep that was cut short. */
+  sleepCut(): void;
+}
+
 export interface HooksDeps {
   runtime: Pick<CriRuntime, 'execSync'>;
   clock: Clock;
+  metrics?: HookMetrics;
 }
 
 /** Lifecycle hooks (contract: pod-lifecycle §7): exec, httpGet and sleep. */
@@ -36,7 +44,10 @@ export class Hooks {
     } else if (hook.httpGet !== undefined) {
       await this.#http(hook.httpGet, target, signal);
     } else if (hook.sleep !== undefined) {
-      await this.#deps.clock.sleep(hook.sleep.seconds * 1000, signal);
+      await this.#deps.clock.sleep(hook.sleep.seconds * 1000, signal).catch((err: unknown) => {
+        this.#deps.metrics?.sleepCut();
+        throw err;
+      });
     } else {
       throw new Error(`invalid handler: ${JSON.stringify(Object.keys(hook))}: use exec, httpGet or sleep`);
     }
@@ -51,6 +62,7 @@ export class Hooks {
       await httpGet(this.#schedule, request, options);
     } catch (err) {
       if (!(err instanceof HttpGetError && err.cause instanceof PlainAnswer)) throw err;
+      this.#deps.metrics?.hookFellBack();
       // Credentials that were meant for TLS do not go over a plain connection.
       const headers = new Map(request.headers);
       headers.delete('Authorization');
