@@ -53,7 +53,8 @@ export async function measureProbes(run: ProbesRun): Promise<ProbeFigures> {
       await writeFile(hidden, JSON.stringify(pod));
       await rename(hidden, join(manifests, `${pod.metadata.name}.yaml`));
     }
-    await waitReady(() => agent.pods(), pods.length, performance.now());
+    // The answer is long: to ask more often would be a load of its own.
+    await waitReady(() => agent.pods(), pods.length, performance.now(), { patienceMs: 1_200_000, pollMs: 2_000 });
     await sleep(5_000);
     const pid = agent.pid();
     if (pid === undefined) throw new Error(`the kubelet ended: ${agent.ended()}`);

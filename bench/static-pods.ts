@@ -107,17 +107,22 @@ interface ShownPod {
 }
 
 /** Seconds after `t0` at which each pod was first seen Ready. */
-export async function waitReady(list: () => Promise<unknown>, pods: number, t0: number): Promise<number[]> {
+export async function waitReady(
+  list: () => Promise<unknown>,
+  pods: number,
+  t0: number,
+  { patienceMs = PATIENCE_MS, pollMs = POLL_MS } = {},
+): Promise<number[]> {
   const ready = new Map<string, number>();
   while (ready.size < pods) {
     const now = performance.now();
-    if (now - t0 > PATIENCE_MS) throw new Error(`only ${ready.size} of ${pods} pods are ready after ${PATIENCE_MS / 1000} s`);
+    if (now - t0 > patienceMs) throw new Error(`only ${ready.size} of ${pods} pods are ready after ${patienceMs / 1000} s`);
     const items = ((await list()) as { items?: ShownPod[] } | undefined)?.items ?? [];
     for (const { metadata, status } of items) {
       if (!metadata.name.startsWith('bench-') || ready.has(metadata.name)) continue;
       if (status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True')) ready.set(metadata.name, (now - t0) / 1000);
     }
-    await sleep(POLL_MS);
+    await sleep(pollMs);
   }
   return [...ready.values()];
 }
