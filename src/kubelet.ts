@@ -15,6 +15,7 @@ import { createGarbage } from './kubelet/garbage.ts';
 import { podObserverOf } from './kubelet/pod-observer.ts';
 import { podsWithStatus } from './kubelet/pods-with-status.ts';
 import { preemption } from './kubelet/preemption.ts';
+import { createPublisher } from './kubelet/publisher.ts';
 import { createResizes, type ResizePort } from './kubelet/resize.ts';
 import type { ClusterPort } from './node/cluster-port.ts';
 import { nodeReference } from './node/node-reference.ts';
@@ -33,7 +34,6 @@ import { Housekeeping } from './pods/housekeeping.ts';
 import { Intake } from './pods/intake.ts';
 import { isMirrorOf } from './pods/mirrors.ts';
 import type { PodCgroupsPort, PodDirs, PodVolumes } from './pods/ports.ts';
-import { Publisher } from './pods/publisher.ts';
 import { StartSlots } from './pods/start-slots.ts';
 import { PodStartTimes } from './pods/start-times.ts';
 import { PodStore } from './pods/store.ts';
@@ -43,7 +43,6 @@ import { type BadManifests, SourceReader } from './sources/source-reader.ts';
 import type { PodSource } from './sources/types.ts';
 import { ApiStatusWriter } from './status/api-writer.ts';
 import { StatusManager } from './status/manager.ts';
-import { PodStatusPublisher } from './status/publisher.ts';
 import { ReasonCache } from './status/reason-cache.ts';
 import type { HookRunner, ImageEnsurer, SpecBuilder } from './sync/context.ts';
 import { type BackOffKey, CrashLoop } from './sync/crash-loop.ts';
@@ -169,26 +168,8 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     preempt: (what) => preempt(what),
   });
   const startTimes = new PodStartTimes({ clock, timeline, metrics });
-  const publisher = new Publisher({
-    inner: new PodStatusPublisher({
-      manager: statuses,
-      reasons,
-      probes,
-      node: { hostIPs: () => options.hostIPs, runtimeName: () => ports.runtimeName, recursiveReadOnly: () => false },
-      clock,
-      resize: resizes.status,
-    }),
-    manager: statuses,
-    reasons,
-    published: (uid, status) => {
-      probes.published(uid, status);
-      startTimes.published(uid, status);
-    },
-    becameReady: (pod) => {
-      timeline.note(pod.metadata.uid, 'ready');
-      log.debug(2, 'Pod is ready', { pod: `${pod.metadata.namespace}/${pod.metadata.name}` });
-    },
-  });
+  const hostIPs = () => options.hostIPs;
+  const publisher = createPublisher({ ports, hostIPs, statuses, reasons, probes, startTimes, resize: resizes.status });
   const slots = new StartSlots(clock, options.startSlots);
   const crashLoop = new CrashLoop(clock, ports.backOffKey, options.maxContainerRestartPeriodMs);
   const { podLogsDir, containerLogsDir } = options;
