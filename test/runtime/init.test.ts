@@ -133,13 +133,21 @@ describe('init containers and sidecars on a real containerd', () => {
     await put('reverse', {
       terminationGracePeriodSeconds: 20,
       volumes,
-      initContainers: [sidecar('first', note('first'), { volumeMounts }), sidecar('second', note('second'), { volumeMounts })],
+      initContainers: [
+        sidecar('first', note('first'), { volumeMounts }),
+        // Crashes once the pod is on its way out, and must not come back.
+        sidecar('fragile', 'echo began; until [ -e /v/leaving ]; do sleep 0.05; done; exit 9', { volumeMounts }),
+        sidecar('second', note('second'), { volumeMounts }),
+      ],
       containers: [
-        one('c', note('main', 'sleep 1; '), { volumeMounts }),
+        one('c', note('main', 'touch /v/leaving; sleep 1; '), { volumeMounts }),
         one('crash', 'trap "exit 7" TERM; while true; do sleep 0.05; done'),
       ],
     });
     await untilReady(agent, 'reverse');
+    const starts = async () =>
+      (await agent.log()).split('\n').filter((l) => /initContainers\{fragile\}/.test(l) && l.includes('"Started"')).length;
+    assert.equal(await starts(), 1);
     await removeManifest(agent, 'reverse.yaml');
     await gone('reverse');
     const order = await until(agent, 'all ended', async () => {
@@ -147,6 +155,7 @@ describe('init containers and sidecars on a real containerd', () => {
       return text.includes('first') ? text : undefined;
     });
     assert.deepEqual(order.trim().split('\n'), ['main', 'second', 'first']);
+    assert.equal(await starts(), 1, 'the one that crashed was not started again');
   });
 
   it('when the others have ended for good the sidecars end too, and the pod has succeeded', async () => {

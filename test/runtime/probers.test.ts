@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer as createHttps } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { Container, Probe } from '../../src/api/types.ts';
 import { CriError } from '../../src/cri/errors.ts';
@@ -7,6 +10,7 @@ import { systemClock } from '../../src/host/clock.ts';
 import { Hooks } from '../../src/probes/hooks.ts';
 import { Probers } from '../../src/probes/runner.ts';
 import { Schedule } from '../../src/probes/schedule.ts';
+import { selfSigned } from '../../src/security/self-signed.ts';
 import { expandStaticCommand } from '../../src/sync/env-expansion.ts';
 import { closedPort, fullListener, grpcHealthServer, httpServer, type ProbeServer, tcpServer } from '../support/probe-servers.ts';
 
@@ -102,6 +106,23 @@ describe('probers', () => {
       assert.equal((await run({ httpGet: { port, host: 'no-such-host.invalid' } })).result, 'failure');
       const { output } = await run({ httpGet: { port, scheme: 'HTTPS' } });
       assert.match(output, /server gave HTTP response to HTTPS client$/);
+    });
+    it('takes any certificate, and follows a redirect from HTTPS to the same host', async () => {
+      const now = Date.now();
+      const { certPem, keyPem } = await selfSigned({ host: 'somebody.else', now });
+      const server = createHttps({ cert: certPem, key: keyPem }, (req, res) => {
+        if (req.url === '/moved') res.writeHead(301, { Location: '/ok' }).end();
+        else res.end('safe');
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const tls = (server.address() as AddressInfo).port;
+      try {
+        for (const path of ['/ok', '/moved'])
+          assert.deepEqual(await run({ httpGet: { path, port: tls, scheme: 'HTTPS' } }), { result: 'success', output: 'safe' });
+      } finally {
+        server.closeAllConnections();
+        server.close();
+      }
     });
     it('is given up on an abort', async () => {
       const abort = new AbortController();
