@@ -11,6 +11,9 @@ if (args.length === 1 && (first === '--version' || first === '--version=true' ||
 } else if (first === 'config') {
   const { configCommand } = await import('./cli/config.ts');
   process.exitCode = await configCommand(rest);
+} else if (first === 'doctor') {
+  const { doctorCommand } = await import('./cli/doctor.ts');
+  process.exitCode = await doctorCommand(rest);
 } else if (first === 'help' || args.includes('--help') || args.includes('-h')) {
   const { helpCommand } = await import('./cli/help.ts');
   process.exitCode = await helpCommand();

@@ -10,6 +10,7 @@ import { nodeAddresses } from '../host/network.ts';
 import { systemRandom } from '../host/random.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { type ApiServerClients, connectApiServer } from '../kube/connect.ts';
+import type { Credentials } from '../kube/credentials.ts';
 import { ApiEvents } from '../kube/event-recorder.ts';
 import { userAgent } from '../kube/http-client.ts';
 import { KubeconfigError } from '../kube/kubeconfig.ts';
@@ -27,6 +28,7 @@ import type { AgentMetrics } from '../observe/agent-metrics.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { MirrorPods } from '../pods/mirrors.ts';
+import { CertificateTroubles } from '../security/certificate-troubles.ts';
 import { ApiServerSource } from '../sources/apiserver.ts';
 import type { PodSource } from '../sources/types.ts';
 import { type NodeCsi, nodeCsi } from './csi.ts';
@@ -42,6 +44,8 @@ export interface ClusterInput {
   metrics: AgentMetrics;
   /** Gets every event as well. */
   also: EventRecorder;
+  /** Ends the wait for a first certificate. */
+  signal: AbortSignal;
   /** Has the pod of this UID looked at again. */
   wake(podUid: string): void;
 }
@@ -70,6 +74,10 @@ export interface ClusterLink {
   admissionNode(own: Pick<AdmissionNode, 'allocatable' | 'supportsStrictGroups'>): AdmissionNode;
   /** The addresses of pods on the host's network: the Node's, else `own`. */
   hostIPs(own: readonly string[]): readonly string[];
+  /** Who the agent is to the API server. */
+  readonly credentials: Credentials;
+  /** What keeps certificates from being issued. */
+  readonly certificateTroubles: CertificateTroubles;
   port(inventory: NodeInventory): Promise<ClusterPort>;
   close(): void;
 }
@@ -86,6 +94,14 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
   const watch = new NodeWatch({ api: clients.main, nodeName, clock, random, log });
   const events = new ApiEvents({ api: clients.events, nodeName, clock, random, log, also: input.also });
   const identity = nodeIdentity(input);
+  const certificateTroubles = new CertificateTroubles((reason, message) =>
+    events.event(
+      nodeReference(nodeName, () => watch.uid()),
+      'Warning',
+      reason,
+      message,
+    ),
+  );
   // The addresses of the object are another run's before that; of a cloud's node they are the cloud's.
   let isReported = identity.cloudExternal;
   const objects = new ClusterObjects({
@@ -102,7 +118,7 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
   const csi = nodeCsi({ api: clients.main, nodeName, log, metrics: input.metrics, initialized: () => checkNode() });
   watch.subscribe(() => csi.publisher.nodeKnown());
   const port = async (inventory: NodeInventory): Promise<ClusterPort> => {
-    const observe = await observed(input, inventory);
+    const observe = { ...(await observed(input, inventory)), furtherConditions: () => certificateTroubles.conditions() };
     return {
       api: clients.main,
       mirrors: new MirrorPods({ api: clients.main, log, nodeName, nodeUid: () => watch.liveUid() }),
@@ -170,6 +186,8 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
       return there.length === 0 ? own : there;
     },
     port,
+    credentials: clients.credentials,
+    certificateTroubles,
     close: () => clients.close(),
   };
 }

@@ -7,7 +7,8 @@ const intro = `The node agent of Kubernetes: runs the pods of one node.
 kubelet-ts [flags]                       run
 kubelet-ts version [--long]              print the version; the kubelet's own --version and --version=raw, too
 kubelet-ts config check FILE...          say everything that is wrong with configuration files
-kubelet-ts config show [--origin] [flags]  print the configuration in force`;
+kubelet-ts config show [--origin] [flags]  print the configuration in force
+kubelet-ts doctor --cis [--root DIR]       check how a node is set up against the CIS benchmark`;
 
 const groups = {
   process: 'Flags of the process:',

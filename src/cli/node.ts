@@ -78,6 +78,7 @@ export interface RealNode {
   cgroupFs: CgroupFs;
   /** The API server; undefined for a standalone node. */
   api: KubeApi | undefined;
+  cluster: ClusterLink | undefined;
   /** What the volumes of pods hold. */
   volumeStats: VolumeStatsSource;
   events: EventRecorder;
@@ -136,6 +137,7 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     metrics,
     also: logEvents,
     wake,
+    signal,
   });
   const events = cluster?.events ?? logEvents;
   const node = nodeReference(name, () => cluster?.nodeUid() ?? name);
@@ -287,7 +289,7 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     cluster?.close();
     runtime.close();
   };
-  const forServers = { cgroups, cgroupFs, api: cluster?.api, volumeStats, events, reference: node, pressures };
+  const forServers = { cgroups, cgroupFs, api: cluster?.api, cluster, volumeStats, events, reference: node, pressures };
   const removeUnusedImages = (stop: AbortSignal) => upkeep.imageGc.removeUnused(stop);
   return { kubelet, nodeName: name, hostIPs, machine, runtime, ...forServers, removeUnusedImages, close };
 }
@@ -295,7 +297,8 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
 /** The API client is loaded only where there is an API server. */
 async function openClusterOf(input: ClusterInput): Promise<ClusterLink | undefined> {
   if (input.flags.kubeconfig === '') return undefined;
-  const { openCluster } = await import('./cluster.ts');
+  const [{ openCluster }, { ensureKubeconfig }] = await Promise.all([import('./cluster.ts'), import('./certificates.ts')]);
+  await ensureKubeconfig(input);
   return openCluster(input);
 }
 

@@ -48,26 +48,40 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   metrics.node(node.nodeName);
   observeProcess(registry, countOpenFiles);
   registry.collect(() => metrics.pods(podCounts(node.kubelet)));
+  const certificates = await certificatesOf(node, { flags, config: resolved, log, registry });
   const stats = await nodeStats({ node, flags, config: resolved });
   const readOnly = readOnlyEndpoints(node, stats, registry, probeMetrics, log);
   const servers = listeners(resolved, counted(readOnly, new RequestMetrics(registry, seconds, 'readonly')), log);
   if (resolved.enableServer) {
     const setVerbosity = (level: number) => log.setVerbosity(level);
-    servers.push(await kubeletServer({ flags, config, resolved, node, api: node.api, registry, readOnly, log, setVerbosity }));
+    const { api } = node;
+    servers.push(await kubeletServer({ flags, config, resolved, node, certificates, api, registry, readOnly, log, setVerbosity }));
   }
-  const pressure = nodeEviction({ node, flags, config: resolved, stats, metrics, log });
+  // Work also ends when the agent itself finds that it cannot go on.
+  const failed = new AbortController();
+  const ending = AbortSignal.any([signal, failed.signal]);
+  const beside = [...nodeEviction({ node, flags, config: resolved, stats, metrics, log }), ...(certificates?.services ?? [])];
   try {
-    for (const server of servers) await server.start(signal);
-    await node.kubelet.start(signal);
-    for (const service of pressure) await service.start(signal);
+    for (const server of servers) await server.start(ending);
+    await node.kubelet.start(ending);
+    for (const service of beside) await service.start(ending);
     log.info('Started kubelet', { node: node.nodeName });
-    await aborted(signal);
+    await Promise.race([aborted(signal), ...(certificates?.lost === undefined ? [] : [certificates.lost])]);
     log.info('Stopping: running containers are left as they are');
   } finally {
-    for (const service of [...servers, ...pressure].toReversed()) await service.stop();
+    failed.abort();
+    for (const service of [...servers, ...beside].toReversed()) await service.stop();
     await node.kubelet.stop();
     node.close();
   }
+}
+
+/** What renews the node's certificates; undefined without an API server. */
+async function certificatesOf(node: RealNode, settings: { flags: KubeletFlags; config: ResolvedConfig; log: Logger; registry: Metrics }) {
+  const { cluster, nodeName, hostIPs } = node;
+  if (cluster === undefined) return undefined;
+  const { nodeCertificates } = await import('./certificates.ts');
+  return nodeCertificates({ ...settings, cluster, nodeName, hostIPs });
 }
 
 const ping: HealthCheck = { name: 'ping', check: () => undefined };

@@ -19,6 +19,7 @@ import { StreamingHandler } from '../server/streaming/streaming-handler.ts';
 import { TlsMaterial } from '../server/tls-material.ts';
 import { tlsSettings } from '../server/tls-options.ts';
 import { TlsServer } from '../server/tls-server.ts';
+import type { Certificates } from './certificates.ts';
 import type { RealNode } from './node.ts';
 import { serverExtras } from './server-extras.ts';
 
@@ -27,6 +28,8 @@ export interface ServerInput {
   config: KubeletConfiguration;
   resolved: ResolvedConfig;
   node: Pick<RealNode, 'kubelet' | 'nodeName' | 'runtime' | 'hostIPs'>;
+  /** Where a serving certificate that was asked for comes to lie, and when it does. */
+  certificates: Pick<Certificates, 'servingFile' | 'onServing'> | undefined;
   /** Undefined without an API server. */
   api: Pick<KubeApi, 'request'> | undefined;
   registry: Metrics;
@@ -44,27 +47,34 @@ export async function kubeletServer(input: ServerInput): Promise<TlsServer> {
   const { flags, config, resolved, node, registry, log } = input;
   const clock = systemClock;
   const { kubelet, runtime } = node;
-  const files = await servingFiles(
-    {
-      tlsCertFile: resolved.tlsCertFile,
-      tlsPrivateKeyFile: resolved.tlsPrivateKeyFile,
-      certDir: flags.certDir,
-      host: node.nodeName,
-      addresses: node.hostIPs,
-      now: clock.now(),
-    },
-    nodeFiles,
-  );
+  const requested = input.certificates?.servingFile;
+  const files =
+    requested === undefined
+      ? await servingFiles(
+          {
+            tlsCertFile: resolved.tlsCertFile,
+            tlsPrivateKeyFile: resolved.tlsPrivateKeyFile,
+            certDir: flags.certDir,
+            host: node.nodeName,
+            addresses: node.hostIPs,
+            now: clock.now(),
+          },
+          nodeFiles,
+        )
+      : { certFile: requested, keyFile: requested };
   const { settings, dropped } = tlsSettings(resolved);
   if (dropped.length > 0) log.warn('TLS cipher suites that are not available here are left out', { suites: dropped });
   const material = new TlsMaterial({
     ...files,
+    // Until somebody has signed it, the port is there and no handshake succeeds (contract flags-config.md).
+    mayComeLater: requested !== undefined,
     clientCAFile: resolved.authentication.x509.clientCAFile,
     settings,
     files: nodeFiles,
     clock,
     log,
   });
+  input.certificates?.onServing(() => material.poke());
   const pods: PodView = {
     all: () => kubelet.pods(),
     observed: (uid) => kubelet.cache.get(uid as Parameters<typeof kubelet.cache.get>[0]),

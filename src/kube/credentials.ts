@@ -32,6 +32,7 @@ export class Credentials implements AuthHeaders {
   #readAt: number;
   #reading: Promise<void> | undefined;
   #lastFault = '';
+  #replaced: { cert: Buffer; key: Buffer } | undefined;
 
   private constructor(context: KubeconfigContext, deps: CredentialsDeps, identity: TlsIdentity, token: string | undefined) {
     this.server = context.server;
@@ -60,9 +61,18 @@ export class Credentials implements AuthHeaders {
     }
   }
 
+  /** Takes this client certificate in place of the kubeconfig's, from the next request on: after a rotation. */
+  useCertificate(certPem: string, keyPem: string): void {
+    this.#replaced = { cert: Buffer.from(certPem), key: Buffer.from(keyPem) };
+  }
+
   /** What the next connection is made with: the same object as long as nothing changed. */
   async identity(): Promise<TlsIdentity> {
     await this.#refresh();
+    if (this.#replaced !== undefined) {
+      const replaced = { ...this.#identity, ...this.#replaced };
+      if (!same(this.#identity, replaced)) this.#identity = replaced;
+    }
     const exec = await this.#exec?.get();
     if (exec?.cert !== undefined && exec.key !== undefined) {
       const cert = Buffer.from(exec.cert);
@@ -110,7 +120,8 @@ export class Credentials implements AuthHeaders {
     const { files, log } = this.#deps;
     try {
       const identity = await readIdentity(this.#context, files);
-      if (!this.#exec && !same(identity, this.#identity)) this.#identity = identity;
+      const next = { ...identity, ...this.#replaced };
+      if (!this.#exec && !same(next, this.#identity)) this.#identity = next;
       this.#token = await readToken(this.#context, files);
       this.#lastFault = '';
     } catch (err) {

@@ -35,6 +35,8 @@ export interface ConditionFacts {
   notReady: readonly string[];
   /** A soft requirement that the machine does not meet. */
   warning?: string | undefined;
+  /** Conditions of the agent's own, beside Kubernetes'. */
+  further?: readonly Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>[] | undefined;
 }
 
 /** Messages of Kubernetes' own form for an event about a change of state. */
@@ -68,6 +70,7 @@ export function nodeConditions(
     const old = put({ type, status, reason: `Kubelet${reason}`, message });
     if (old?.status !== status) notes.push(statusNote(facts.nodeName, `Node${reason}`));
   }
+  for (const condition of facts.further ?? []) put(condition);
   const ready = readyCondition(facts);
   const old = put(ready);
   if (old !== undefined && old.status !== ready.status)

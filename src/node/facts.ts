@@ -5,7 +5,7 @@ import type { CriImages, CriRuntime } from '../cri/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { NodeStatus, NodeSystemInfo } from '../kube/types.ts';
 import type { Logger } from '../observe/log.ts';
-import type { Pressure } from './conditions.ts';
+import type { ConditionFacts, Pressure } from './conditions.ts';
 import type { NodeIdentity } from './node-object.ts';
 import type { RuntimeState } from './runtime-state.ts';
 import { shownVersion } from './runtime-version.ts';
@@ -48,6 +48,8 @@ export interface NodeFactsDeps {
   addresses(): Promise<readonly string[]>;
   devices?(): DeviceResources;
   pressures?(): Readonly<Record<Pressure, boolean>>;
+  /** Conditions of the agent's own, as they are now. */
+  furtherConditions?(): ConditionFacts['further'];
   /** Other reasons for which the node is not ready: storage, shutdown; in this order. */
   otherFaults?(): readonly string[];
   volumesInUse?(): readonly string[] | undefined;
@@ -88,6 +90,7 @@ export class NodeFactsReader {
       at: timeFromMs(clock.now()),
       pressures: this.#deps.pressures?.() ?? noPressures,
       notReady: this.notReady(),
+      further: this.#deps.furtherConditions?.(),
       givenIPs: nodeIPs.filter((ip) => !isUnspecified(ip)),
       nodeIPGiven: nodeIPs.length > 0,
       foundIPs,

@@ -27,6 +27,8 @@ export function integer(bytes: Buffer): Buffer {
 
 /** `[n]` with other types inside. */
 export const explicit = (n: number, ...content: readonly Buffer[]) => tlv(0xa0 | n, ...content);
+/** `[n]` in place of the tag of a set. */
+export const implicitSet = (n: number, ...content: readonly Buffer[]) => tlv(0xa0 | n, ...content);
 /** `[n]` in place of the tag of a primitive type. */
 export const implicit = (n: number, content: Buffer) => tlv(0x80 | n, content);
 

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Clock, Timer } from '../host/clock.ts';
-import type { Files } from '../host/files.ts';
+import { type Files, isErrno } from '../host/files.ts';
 import type { Logger } from '../observe/log.ts';
 import type { TlsSettings } from './tls-options.ts';
 
 export interface TlsMaterialDeps {
   certFile: string;
   keyFile: string;
+  /** The pair may be missing at first. */
+  mayComeLater?: boolean;
   /** Empty: no client certificate is asked for. */
   clientCAFile: string;
   settings: TlsSettings;
@@ -27,6 +29,7 @@ export class TlsMaterial {
   #hash = '';
   #current: SecureContextOptions | undefined;
   #timer: Timer | undefined;
+  #look: (() => void) | undefined;
 
   constructor(deps: TlsMaterialDeps) {
     this.#deps = deps;
@@ -38,7 +41,14 @@ export class TlsMaterial {
 
   /** Reads the files for the first time. Rejects when they cannot be used. */
   async load(): Promise<SecureContextOptions> {
-    await this.#read();
+    const { mayComeLater, settings, log, certFile } = this.#deps;
+    try {
+      await this.#read();
+    } catch (err) {
+      if (mayComeLater !== true || !isErrno(err, 'ENOENT')) throw err;
+      log.info('There is no serving certificate yet: connections fail until one is issued', { cert: certFile });
+      return settings;
+    }
     if (this.#current === undefined) throw new Error(`no certificate in ${this.#deps.certFile}`);
     return this.#current;
   }
@@ -50,6 +60,10 @@ export class TlsMaterial {
       if (signal.aborted) return;
       this.#timer = clock.after(CHECK_MS, () => void look(), true);
     };
+    this.#look = () => {
+      this.#timer?.cancel();
+      void look();
+    };
     const look = async (): Promise<void> => {
       try {
         if ((await this.#read()) && this.#current !== undefined) {
@@ -57,12 +71,18 @@ export class TlsMaterial {
           changed(this.#current);
         }
       } catch (err) {
-        log.error(err, 'Cannot use the changed serving certificate or client CA, keeping the last one', { cert: this.#deps.certFile });
+        if (this.#current !== undefined || !isErrno(err, 'ENOENT'))
+          log.error(err, 'Cannot use the changed serving certificate or client CA, keeping the last one', { cert: this.#deps.certFile });
       }
       again();
     };
     signal.addEventListener('abort', () => this.#timer?.cancel(), { once: true });
     again();
+  }
+
+  /** The files were changed: they are looked at now. */
+  poke(): void {
+    this.#look?.();
   }
 
   /** True when the content differs from the last that was looked at. */

@@ -11,7 +11,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['admission', 'sync', 'status'],
   ['pods'],
   ['stats', 'sources', 'plugins'],
-  ['eviction', 'node', 'security'],
+  ['eviction', 'node', 'security', 'doctor'],
   ['server'],
   ['kubelet'],
   ['cli'],

@@ -15,12 +15,17 @@ export interface Subject {
   organizations?: readonly string[];
 }
 
+export interface Validity {
+  from: number;
+  until: number;
+}
+
 /** A certificate authority that lives as long as its cluster. */
 export interface Authority {
   readonly certPem: string;
   readonly keyPem: string;
-  /** A certificate for TLS clients. */
-  client(subject: Subject): Promise<CertificateAndKey>;
+  /** A certificate for TLS clients, for a year, or between two moments in wall-clock milliseconds. */
+  client(subject: Subject, validity?: Validity): Promise<CertificateAndKey>;
   /** A certificate for TLS servers under the given names and IPv4 addresses. */
   server(commonName: string, hosts: readonly string[]): Promise<CertificateAndKey>;
 }
@@ -49,33 +54,40 @@ export async function newAuthority(commonName: string): Promise<Authority> {
     // digitalSignature, keyEncipherment, keyCertSign
     extension('2.5.29.15', true, der.bitString(Buffer.from([0xa4]), 2)),
   ];
-  const issue = async (subject: Subject, usage: string, more: readonly Buffer[]): Promise<CertificateAndKey> => {
+  const issue = async (subject: Subject, usage: string, more: readonly Buffer[], validity?: Validity): Promise<CertificateAndKey> => {
     const key = await newKey();
     const own = [
       extension('2.5.29.15', true, der.bitString(Buffer.from([0xa0]), 5)),
       extension('2.5.29.37', false, der.sequence(der.oid(usage))),
       ...more,
     ];
-    return { certPem: certificate(name(subject), issuer, key.publicKey, privateKey, own), keyPem: keyPem(key.privateKey) };
+    return { certPem: certificate(name(subject), issuer, key.publicKey, privateKey, own, validity), keyPem: keyPem(key.privateKey) };
   };
   return {
     certPem: certificate(issuer, issuer, publicKey, privateKey, extensions),
     keyPem: keyPem(privateKey),
-    client: (subject) => issue(subject, CLIENT_AUTH, []),
+    client: (subject, validity) => issue(subject, CLIENT_AUTH, [], validity),
     server: (commonName, hosts) =>
       issue({ commonName }, SERVER_AUTH, [extension('2.5.29.17', false, der.sequence(...hosts.map(generalName)))]),
   };
 }
 
-function certificate(subject: Buffer, issuer: Buffer, key: KeyObject, signer: KeyObject, extensions: readonly Buffer[]): string {
+function certificate(
+  subject: Buffer,
+  issuer: Buffer,
+  key: KeyObject,
+  signer: KeyObject,
+  extensions: readonly Buffer[],
+  validity?: Validity,
+): string {
   const algorithm = der.sequence(der.oid(ECDSA_SHA256));
-  const from = Date.now() - HOUR_MS;
+  const { from, until } = validity ?? { from: Date.now() - HOUR_MS, until: Date.now() + 364 * 24 * HOUR_MS };
   const body = der.sequence(
     der.explicit(0, der.integer(Buffer.from([2]))), // version 3
     der.integer(Buffer.concat([Buffer.from([0x40]), randomBytes(15)])),
     algorithm,
     issuer,
-    der.sequence(der.time(from), der.time(from + 365 * 24 * HOUR_MS)),
+    der.sequence(der.time(from), der.time(until)),
     subject,
     key.export({ type: 'spki', format: 'der' }),
     der.explicit(3, der.sequence(...extensions)),
