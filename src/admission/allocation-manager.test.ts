@@ -28,6 +28,7 @@ function scene(infeasible: ReadonlySet<string> = new Set()) {
   const events: string[] = [];
   const synced: string[] = [];
   const counted: string[] = [];
+  const stopped: string[] = [];
   let ready = true;
   const metrics = {
     ...noResizeMetrics,
@@ -50,11 +51,16 @@ function scene(infeasible: ReadonlySet<string> = new Set()) {
     log: silentLogger,
     admit: (p, others) => {
       const [lack] = insufficientResources(p, others, { cpu: '1', pods: '110' });
+      const preempt = (p.spec.priority ?? 0) >= 2_000_000_000 ? others.filter((other) => other.metadata.uid === 'victim') : [];
+      if (lack !== undefined && preempt.length > 0) return { preempt, resource: 'cpu', message: 'no room' };
       return lack === undefined
         ? undefined
         : { reason: `OutOf${lack.resource}`, message: `requested: ${lack.requested}, used: ${lack.used}` };
     },
-    preempt: async () => {},
+    preempt: async ({ preempt }) => {
+      for (const victim of preempt) pods.delete(victim.metadata.uid);
+      stopped.push(...preempt.map((victim) => victim.metadata.uid));
+    },
     infeasible: (p) => (infeasible.has(p.metadata.uid) ? { detail: 'never', message: 'not here' } : undefined),
     active: () => [...pods.values()],
     pod: (uid) => pods.get(uid),
@@ -70,6 +76,7 @@ function scene(infeasible: ReadonlySet<string> = new Set()) {
     events,
     synced,
     counted,
+    stopped,
     setReady: (is: boolean) => (ready = is),
     has: (uid: string) => milliOf(manager.allocated(pods.get(uid) ?? pod(uid, 0))),
     add(p: Pod): boolean {
@@ -200,6 +207,17 @@ describe('AllocationManager', () => {
     s.manager.check(resized, () => true);
     assert.deepEqual(s.conditions.list('a'), []);
     assert.deepEqual(s.events, ['Normal ResizeStarted', 'Warning ResizeError', 'Normal ResizeCompleted']);
+  });
+
+  it('a critical pod that asks for more has others stopped for it, and waits meanwhile', async () => {
+    const s = scene();
+    s.add(pod('victim', 800));
+    s.add(pod('a', 100, { priority: 2_000_000_000 }));
+    s.update(pod('a', 600, { generation: 2, priority: 2_000_000_000 }));
+    assert.equal(s.conditions.list('a')[0]?.message, 'no room');
+    await Promise.resolve();
+    await Promise.resolve();
+    assert.deepEqual([s.stopped, s.has('a')], [['victim'], 600]);
   });
 
   it('does not touch pods that were refused', () => {

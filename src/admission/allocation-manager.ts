@@ -24,8 +24,8 @@ export interface AllocationDeps {
   log: Logger;
   /** Why the node cannot take a pod, new or resized, beside `others`, or whom to stop for it; undefined when it can. */
   admit(pod: Pod, others: readonly Pod[]): AdmissionVerdict;
-  /** Stops pods to make room for a critical one; never rejects. */
-  preempt(preemption: Preemption): Promise<void>;
+  /** Stops pods to make room for a critical one; never rejects. Absent: that is left to the scheduler. */
+  preempt?: ((preemption: Preemption) => Promise<void>) | undefined;
   /** See infeasibleResize. */
   infeasible(pod: Pod, allocated: Pod): Infeasible | undefined;
   /** The pods that count against the node, as desired. */
@@ -186,7 +186,7 @@ export class AllocationManager {
     const notYet = admit(pod, this.#others(pod, active()));
     if (notYet !== undefined) {
       if ('preempt' in notYet) void this.#makeRoom(uid, notYet);
-      this.#wait(pod, 'Deferred', 'preempt' in notYet ? `waiting for pods to be preempted for ${notYet.resource}` : notYet.message);
+      this.#wait(pod, 'Deferred', notYet.message);
       return false;
     }
     this.#allocate(pod);
@@ -200,9 +200,10 @@ export class AllocationManager {
 
   /** Once for each pod: what is being stopped already would be chosen again. */
   async #makeRoom(uid: string, preemption: Preemption): Promise<void> {
-    if (this.#makingRoom.has(uid)) return;
+    const { preempt } = this.#deps;
+    if (preempt === undefined || this.#makingRoom.has(uid)) return;
     this.#makingRoom.add(uid);
-    await this.#deps.preempt(preemption);
+    await preempt(preemption);
     this.#makingRoom.delete(uid);
     this.retry('pod_terminated');
   }

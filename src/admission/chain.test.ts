@@ -47,7 +47,11 @@ describe('admitPod', () => {
 
   it('asks a critical pod to wait for others to stop, but nobody is stopped for one that is refused anyway', () => {
     const others = [cpu('other', '1')];
-    assert.deepEqual(admitPod(chain(), cpu('c', '1', Critical), others), { preempt: others, resource: 'cpu' });
+    assert.deepEqual(admitPod(chain(), cpu('c', '1', Critical), others), {
+      preempt: others,
+      resource: 'cpu',
+      message: "Node didn't have enough resource: cpu, requested: 1000, used: 1000, capacity: 1000",
+    });
     assert.deepEqual(admitPod(chain([], [check('late', true)]), cpu('c', '1', Critical), others), { reason: 'late', message: 'no' });
     const elsewhere = admitPod(chain(), cpu('c', '1', { ...Critical, nodeName: 'n2' }), others);
     assert.deepEqual(elsewhere, { reason: 'NodeName', message: "Predicate NodeName failed: node(s) didn't match the requested node name" });

@@ -15,6 +15,8 @@ export interface Preemption {
   preempt: readonly Pod[];
   /** The first resource that is missing. */
   resource: string;
+  /** What would be said if nobody were stopped. */
+  message: string;
 }
 
 export type AdmissionVerdict = Rejection | Preemption | undefined;
@@ -58,7 +60,7 @@ function roomFor(pod: Pod, others: readonly Pod[], found: readonly Rejection[]):
   const other = found.find(({ insufficient }) => insufficient === undefined);
   if (other !== undefined || lacks[0] === undefined) return other ?? first;
   const preempt = podsToPreempt(pod, others, lacks);
-  if (preempt !== undefined) return { preempt, resource: lacks[0].resource };
+  if (preempt !== undefined) return { preempt, resource: lacks[0].resource, message: first.message };
   const missing = lacks.map(({ resource, requested, used, capacity }) => `(res: ${resource}, q: ${requested - (capacity - used)}), `);
   return {
     reason: UNEXPECTED_ADMISSION_ERROR,

@@ -11,6 +11,8 @@ export interface ResizeNode {
   fixedCpus: boolean;
   /** memoryManagerPolicy is Static, and InPlacePodVerticalScalingExclusiveMemory is off. */
   fixedMemory: boolean;
+  /** Others are stopped for a critical pod that asks for more: InPlacePodVerticalScalingSchedulerPreemption is off. */
+  preempts: boolean;
   /** Whether a container may use swap. */
   maySwap(pod: Pod, container: Container): boolean;
 }

@@ -18,7 +18,7 @@ const sized = (cpu: string, memory = '64Mi', more: Partial<Container> = {}) => (
 });
 
 describe('infeasibleResize', () => {
-  const node: ResizeNode = { gates: all, fixedCpus: false, fixedMemory: false, maySwap: () => false };
+  const node: ResizeNode = { gates: all, fixedCpus: false, fixedMemory: false, preempts: true, maySwap: () => false };
   const has = pod('p');
   const detail = (wanted: Pod, more: Partial<ResizeNode>, old = has) => infeasibleResize(wanted, old, { ...node, ...more })?.detail;
   const cases: [what: string, wanted: Pod, node: Partial<ResizeNode>, detail: string | undefined][] = [

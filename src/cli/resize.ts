@@ -29,6 +29,7 @@ export function nodeResize({ config, node, cgroupFs, cgroups, stats, registry }:
       },
       fixedCpus: cpuManagerPolicy === 'static' && !gates.enabled('InPlacePodVerticalScalingExclusiveCPUs'),
       fixedMemory: memoryManagerPolicy === 'Static' && !gates.enabled('InPlacePodVerticalScalingExclusiveMemory'),
+      preempts: !gates.enabled('InPlacePodVerticalScalingSchedulerPreemption'),
       maySwap: (pod, container) => hasSwap && maySwap(pod, container, node),
     },
     cgroups: new PodCgroupResize(cgroupFs, cgroups),

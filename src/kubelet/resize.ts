@@ -72,6 +72,7 @@ const everything: ResizeNode = {
   gates: { podLevel: true, initContainers: true },
   fixedCpus: false,
   fixedMemory: false,
+  preempts: true,
   maySwap: () => false,
 };
 
@@ -92,7 +93,7 @@ export function createResizes({ ports, rootDir, store, active, submit, preempt }
     metrics,
     log,
     admit: ports.admit,
-    preempt,
+    preempt: node.preempts ? preempt : undefined,
     infeasible: (pod, has) => infeasibleResize(pod, has, node),
     active,
     pod: (uid) => store.get(podUid(uid)),

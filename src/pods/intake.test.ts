@@ -6,7 +6,7 @@ import { podUid } from '../api/brands.ts';
 import type { Pod } from '../api/types.ts';
 import { silentLogger } from '../observe/log.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { Intake } from './intake.ts';
+import { Intake, type PodAllocation } from './intake.ts';
 import { PodStore } from './store.ts';
 
 const pod = (uid: string, over: Partial<Pod['metadata']> = {}, source = 'api'): Pod => ({
@@ -14,7 +14,11 @@ const pod = (uid: string, over: Partial<Pod['metadata']> = {}, source = 'api'): 
   spec: { containers: [] },
 });
 
-function rig(admit: (pod: Pod, others: readonly Pod[]) => AdmissionVerdict = () => undefined, preempt = async () => {}) {
+function rig(
+  admit: (pod: Pod, others: readonly Pod[]) => AdmissionVerdict = () => undefined,
+  preempt = async () => {},
+  allocation?: PodAllocation,
+) {
   const clock = new SimClock();
   const store = new PodStore(['file', 'api']);
   const began: string[] = [];
@@ -37,6 +41,7 @@ function rig(admit: (pod: Pod, others: readonly Pod[]) => AdmissionVerdict = () 
     log: silentLogger,
     admit,
     preempt,
+    allocation,
     reject: (p, { reason }) => void rejected.push(`${p.metadata.uid} ${reason}`),
     mirrorsSeen: (mirrors) => mirrors.map((m) => `${m.metadata.name}_n`),
     apiObjectChanged: (p) => void touched.push(p.metadata.uid),
@@ -111,7 +116,7 @@ function preempting() {
     (p, others) => {
       seen[p.metadata.uid] = others.map((o) => o.metadata.uid).toSorted();
       const victim = others.find((o) => o.metadata.uid === 'victim');
-      return p.metadata.uid === 'critical' && victim !== undefined ? { preempt: [victim], resource: 'cpu' } : undefined;
+      return p.metadata.uid === 'critical' && victim !== undefined ? { preempt: [victim], resource: 'cpu', message: 'no room' } : undefined;
     },
     () => stopped.promise,
   );
@@ -143,4 +148,22 @@ test('a critical pod that is taken away while it waits does not begin', async ()
     r.began.some((text) => text.startsWith('critical')),
     false,
   );
+});
+
+test('lanes see pods with what they are allocated; the allocation is told of every change, once all of a set are admitted', async () => {
+  const told: string[] = [];
+  const r = rig(undefined, undefined, {
+    allocated: (p) => ({ ...p, spec: { ...p.spec, resources: { requests: { cpu: '1' } } } }),
+    added: (pods) => void told.push(`added ${pods.map((p) => p.metadata.uid).join()}`),
+    updated: (before, p) => void told.push(`updated ${before?.spec.hostname} ${p.spec.hostname}`),
+    removed: (uid) => void told.push(`removed ${uid}`),
+  });
+  const named = (uid: string, hostname: string): Pod => ({ ...pod(uid), spec: { containers: [], hostname } });
+  r.intake.changed('api', [named('a', 'x'), pod('b')]);
+  assert.deepEqual(r.dispatcher.state(podUid('a'))?.pod.spec.resources, { requests: { cpu: '1' } });
+  r.intake.changed('api', [named('a', 'y'), pod('b')]);
+  await r.clock.settle();
+  assert.deepEqual(r.dispatcher.state(podUid('a'))?.pod.spec, { containers: [], hostname: 'y', resources: { requests: { cpu: '1' } } });
+  r.intake.changed('api', [named('a', 'y')]);
+  assert.deepEqual(told, ['added a,b', 'updated x y', 'added ', 'removed b', 'added ']);
 });
