@@ -15,7 +15,7 @@ import { ApiEvents } from '../kube/event-recorder.ts';
 import { userAgent } from '../kube/http-client.ts';
 import { KubeconfigError } from '../kube/kubeconfig.ts';
 import type { Taint } from '../kube/types.ts';
-import { clusterNodeServices } from '../node/cluster-node.ts';
+import { type ClusterNodeServices, clusterNodeServices } from '../node/cluster-node.ts';
 import type { ClusterPort } from '../node/cluster-port.ts';
 import { declaredFeatures } from '../node/declared-features.ts';
 import type { NodeFactsDeps } from '../node/facts.ts';
@@ -114,9 +114,21 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
     syncFrequencyMs: config.syncFrequencyMs,
     appeared: (uid) => input.wake(uid),
   });
-  let checkNode = () => {};
-  const csi = nodeCsi({ api: clients.main, nodeName, log, metrics: input.metrics, initialized: () => checkNode() });
-  watch.subscribe(() => csi.publisher.nodeKnown());
+  let nodeStatus: Pick<ClusterNodeServices, 'check' | 'poke'> | undefined;
+  const csi = nodeCsi({
+    api: clients.main,
+    nodeName,
+    rootDir: input.flags.rootDir,
+    controllerAttaches: config.enableControllerAttachDetach,
+    watch,
+    objects,
+    events,
+    log,
+    metrics: input.metrics,
+    initialized: () => nodeStatus?.check(),
+    statusChanged: () => nodeStatus?.poke(),
+  });
+  watch.subscribe(() => csi.nodeKnown());
   const port = async (inventory: NodeInventory): Promise<ClusterPort> => {
     const observe = { ...(await observed(input, inventory)), furtherConditions: () => certificateTroubles.conditions() };
     return {
@@ -144,7 +156,7 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
             events,
             runtime: inventory.runtime.runtime,
             images: inventory.runtime.images,
-            observe: { ...observe, otherFaults: () => [csi.publisher.fault()].filter((fault) => fault !== undefined) },
+            observe: { ...observe, otherFaults: () => csi.faults(), volumesInUse: () => csi.volumesInUse() },
             registerNode: config.registerNode,
             getOnExistsOnly: config.gates.enabled('KubeletRegistrationGetOnExistsOnly'),
             updateFrequencyMs: config.nodeStatusUpdateFrequencyMs,
@@ -156,8 +168,8 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
         void node.reported.then(() => {
           isReported = true;
         });
-        checkNode = node.check;
-        return { ...node, services: [events, ...node.services, csi.publisher] };
+        nodeStatus = node;
+        return { ...node, services: [events, ...node.services, ...csi.services] };
       },
     };
   };

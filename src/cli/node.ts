@@ -185,6 +185,7 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     events,
     objects,
     nodeLabels: () => admissionNode().labels,
+    plugins: cluster === undefined ? [] : [cluster.csi.plugin],
     statsPeriodMs: config.volumeStatsAggPeriodMs,
     pods: () => kubelet.pods(),
   });

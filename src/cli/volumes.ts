@@ -13,6 +13,7 @@ import type { Logger } from '../observe/log.ts';
 import { containerOf, metadataField, resourceField } from '../sync/downward.ts';
 import { expandSubPath } from '../sync/env-expansion.ts';
 import { VolumeManager } from '../volumes/manager.ts';
+import type { VolumePlugin } from '../volumes/plugin.ts';
 import type { VolumeObjects } from '../volumes/ports.ts';
 import { VolumeStats } from '../volumes/volume-stats.ts';
 
@@ -24,6 +25,8 @@ export interface NodeVolumesInput {
   /** Undefined on a node without an API server. */
   objects: VolumeObjects | undefined;
   nodeLabels(): StringMap;
+  /** Kinds that only nodes of a cluster have. */
+  plugins: readonly VolumePlugin[];
   /** volumeStatsAggPeriod, milliseconds. */
   statsPeriodMs: number;
   /** Those whose volumes are measured. */
@@ -37,7 +40,7 @@ export interface NodeVolumes {
 }
 
 export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes> {
-  const { rootDir, allocatable, log, events, objects, nodeLabels, pods, statsPeriodMs } = input;
+  const { rootDir, allocatable, log, events, objects, nodeLabels, plugins, pods, statsPeriodMs } = input;
   const manager = new VolumeManager({
     clock: systemClock,
     random: systemRandom,
@@ -57,6 +60,7 @@ export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes>
     },
     objects,
     nodeLabels,
+    plugins,
     expandSubPath,
     recursiveReadOnly: () => false,
     ...(await volumeFeatures()),

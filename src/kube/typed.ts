@@ -110,6 +110,8 @@ export const secretTarget = (ns: string, name: string) => byName('secrets', ns, 
 export const serviceTarget: ListTarget = { path: `${core}/services` };
 export const getClaim = (api: KubeApi, ns: string, name: string, o?: CallOptions) =>
   get<PersistentVolumeClaim>(api, inNamespace(core, ns, 'persistentvolumeclaims', name), o);
+export const patchClaimStatus = (api: KubeApi, ns: string, name: string, body: object, o?: CallOptions) =>
+  patch<PersistentVolumeClaim>(api, inNamespace(core, ns, 'persistentvolumeclaims', name, 'status'), body, o);
 export const getPersistentVolume = (api: KubeApi, name: string, o?: CallOptions) =>
   get<PersistentVolume>(api, apiPath(`${core}/persistentvolumes`, name), o);
 const runtimeClasses = '/apis/node.k8s.io/v1/runtimeclasses';

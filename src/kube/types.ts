@@ -111,7 +111,15 @@ export interface PersistentVolumeClaim extends KubeObject {
     storageClassName?: string;
     resources?: { requests?: ResourceList };
   };
-  status?: { phase?: string; accessModes?: string[]; capacity?: ResourceList };
+  status?: {
+    phase?: string;
+    accessModes?: string[];
+    capacity?: ResourceList;
+    /** The size that the controller has made, which the node may not have yet. */
+    allocatedResources?: ResourceList;
+    allocatedResourceStatuses?: StringMap;
+    conditions?: { type: string; status: string; message?: string }[];
+  };
 }
 
 /** Of a PersistentVolume, what is the same for every kind; the kind's own source is a field beside these. */

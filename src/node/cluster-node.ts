@@ -57,6 +57,8 @@ export interface ClusterNodeServices {
   reported: Promise<void>;
   /** Readiness is to be looked at now. */
   check(): void;
+  /** The status is to be written now. */
+  poke(): void;
 }
 
 /** The services that make this machine a node of its cluster, in start order. */
@@ -127,7 +129,12 @@ export function clusterNodeServices(deps: ClusterNodeDeps, { runtimeState, relis
     known = true;
     wakePods();
   });
-  return { services: [watch, registration, status, lease], reported: status.ready(), check: () => status.check() };
+  return {
+    services: [watch, registration, status, lease],
+    reported: status.ready(),
+    check: () => status.check(),
+    poke: () => status.poke(),
+  };
 }
 
 /** Resolves when `looks` have, at the latest after a while: a node that was Ready before must not be called NotReady unseen. */

@@ -1,6 +1,6 @@
 /** What an event is about. `fieldPath` is `spec.containers{name}` and its like for a container. */
 export interface EventObject {
-  kind: 'Pod' | 'Node';
+  kind: 'Pod' | 'Node' | 'PersistentVolumeClaim';
   namespace: string;
   name: string;
   uid: string;

@@ -119,7 +119,7 @@ export class VolumeManager {
 
   /** Brings the files of configMaps, secrets, tokens and fields up to date. Once a sync. A failure is told in an event and the old files stay. */
   async refresh(pod: Pod, signal: AbortSignal): Promise<void> {
-    const refreshed = usedVolumes(pod).filter((volume) => this.#plugins.some((p) => p.supports(volume) && p.refreshes));
+    const refreshed = usedVolumes(pod).filter((volume) => this.#refreshes(pod, volume));
     await Promise.all(
       refreshed.map(async (volume) => {
         try {
@@ -203,6 +203,13 @@ export class VolumeManager {
     return this.#world.desired.get(pod.metadata.uid)?.get(volume.name) ?? resolveVolume({ objects, nodeLabels }, pod, volume);
   }
 
+  /** Of a claim that this run has not looked up yet nobody knows. */
+  #refreshes({ metadata }: Pod, volume: Volume): boolean {
+    const known = this.#world.desired.get(metadata.uid)?.get(volume.name)?.source;
+    if (known === undefined && isClaim(volume)) return this.#deps.objects !== undefined;
+    return this.#plugins.some((plugin) => plugin.refreshes && plugin.supports(known ?? volume));
+  }
+
   async #setUp(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
     const { podsDir, files, nodeLabels = () => ({}) } = this.#deps;
     const { uid } = pod.metadata;
@@ -238,6 +245,7 @@ export class VolumeManager {
       await this.#operations.settled(operationOf(uid, ''));
       await tearDownPod({ plugins: this.#plugins, podsDir, files, owned, mounts, mounter: mounts }, uid);
       this.#world.forget(uid);
+      for (const plugin of this.#plugins) plugin.forgetPod?.(uid);
       this.#mounter.forget(uid);
     });
   }

@@ -56,6 +56,8 @@ export interface VolumePlugin {
   usage?(input: UsageInput): Promise<VolumeFigures | undefined>;
   /** Before anything of the volume is unmounted or its link is removed, for a kind that takes it down itself. Idempotent. */
   release?(placed: PlacedVolume): Promise<void>;
+  /** The pod has nothing on disk any more, or never had: what is kept for it in memory goes. */
+  forgetPod?(podUid: string): void;
   /** Removes what is at `dir`, where nothing is mounted any more. Idempotent. The pod may be unknown. */
   tearDown(dir: string): Promise<void>;
 }

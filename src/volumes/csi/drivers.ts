@@ -1,6 +1,6 @@
 import type { Clock } from '../../host/clock.ts';
 import { VolumeError } from '../volume-error.ts';
-import { type CsiMetrics, CsiNodeClient } from './node-client.ts';
+import { type CsiMetrics, CsiNodeClient, CsiTimeoutMs } from './node-client.ts';
 import { compareVersions, highestVersion } from './versions.ts';
 
 interface Driver {
@@ -10,8 +10,8 @@ interface Driver {
 
 /** Gives a client of a driver, for one operation. */
 export interface CsiClients {
-  /** Throws VolumeError (`not-registered`) when no such driver is registered now: it may come. */
-  open(driver: string): CsiNodeClient;
+  /** Throws VolumeError (`not-registered`) when no such driver is registered now: it may come. `timeoutMs`: of each call. */
+  open(driver: string, timeoutMs?: number): CsiNodeClient;
 }
 
 /** The CSI drivers that are registered on this node. */
@@ -19,8 +19,11 @@ export class CsiDrivers implements CsiClients {
   readonly #drivers = new Map<string, Driver>();
   readonly #clock: Clock;
   readonly #metrics: CsiMetrics;
+  readonly #timeoutMs: number;
 
-  constructor(clock: Clock, metrics: CsiMetrics) {
+  /** `timeoutMs`: of each call to a driver, unless its caller wants another. */
+  constructor(clock: Clock, metrics: CsiMetrics, timeoutMs: number = CsiTimeoutMs) {
+    this.#timeoutMs = timeoutMs;
     this.#clock = clock;
     this.#metrics = metrics;
   }
@@ -56,11 +59,11 @@ export class CsiDrivers implements CsiClients {
     return this.#drivers.has(name);
   }
 
-  open(name: string): CsiNodeClient {
+  open(name: string, timeoutMs: number = this.#timeoutMs): CsiNodeClient {
     const driver = this.#drivers.get(name);
     if (driver === undefined) {
       throw new VolumeError('not-registered', `driver name ${name} not found in the list of registered CSI drivers`);
     }
-    return new CsiNodeClient(name, driver.endpoint, this.#clock, this.#metrics);
+    return new CsiNodeClient(name, driver.endpoint, timeoutMs, this.#clock, this.#metrics);
   }
 }

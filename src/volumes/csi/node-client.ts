@@ -98,14 +98,16 @@ let service: ServiceDefinition | undefined;
 export class CsiNodeClient implements Disposable {
   readonly #client: UnixClient;
   readonly #driver: string;
+  readonly #timeoutMs: number;
   readonly #clock: Clock;
   readonly #metrics: CsiMetrics;
   #capabilities: Promise<ReadonlySet<NodeCapability>> | undefined;
 
-  constructor(driver: string, endpoint: string, clock: Clock, metrics: CsiMetrics) {
+  constructor(driver: string, endpoint: string, timeoutMs: number, clock: Clock, metrics: CsiMetrics) {
     service ??= serviceOf(loadProtocol('csi/v1/csi'), 'csi.v1.Node');
     this.#client = new UnixClient(endpoint, service);
     this.#driver = driver;
+    this.#timeoutMs = timeoutMs;
     this.#clock = clock;
     this.#metrics = metrics;
   }
@@ -178,8 +180,8 @@ export class CsiNodeClient implements Disposable {
   }
 
   /** What is used of a volume; absent what the driver does not tell. */
-  async stats(volumeId: string, volumePath: string, signal?: AbortSignal): Promise<{ bytes?: Usage; inodes?: Usage }> {
-    const { usage } = await this.#call<{ usage: UsageAnswer[] }>('NodeGetVolumeStats', { volumeId, volumePath }, signal);
+  async stats(volumeId: string, volumePath: string): Promise<{ bytes?: Usage; inodes?: Usage }> {
+    const { usage } = await this.#call<{ usage: UsageAnswer[] }>('NodeGetVolumeStats', { volumeId, volumePath });
     const of = (unit: number): Usage | undefined => {
       const found = usage.findLast((u) => u.unit === unit);
       return found && { available: toNumber(found.available), total: toNumber(found.total), used: toNumber(found.used) };
@@ -208,7 +210,7 @@ export class CsiNodeClient implements Disposable {
     const done = (code: string) =>
       this.#metrics.called(this.#driver, `/csi.v1.Node/${name}`, code, (this.#clock.monotonic() - began) / 1000);
     try {
-      const answer = await this.#client.call<T>(name, request, { deadline: this.#clock.now() + CsiTimeoutMs, signal });
+      const answer = await this.#client.call<T>(name, request, { deadline: this.#clock.now() + this.#timeoutMs, signal });
       done('OK');
       return answer;
     } catch (err) {

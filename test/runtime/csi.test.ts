@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { status } from '@grpc/grpc-js';
+import { readMounts } from '../../src/host/mounts.ts';
+import { isMounted } from '../support/csi/backing.ts';
+import { Capability } from '../support/csi/driver.ts';
+import { type CsiRun, CsiWorld } from '../support/csi/world.ts';
+
+/*
+ * CSI volumes on the real kernel: a driver on a real socket, bind mounts and loop devices. No runtime and no API server; with these
+ * see test/e2e/csi.test.ts.
+ */
+
+const never = new AbortController().signal;
+const options = { skip: process.getuid?.() === 0 ? false : 'needs root', timeout: 60_000 };
+
+async function nothingLeft(world: CsiWorld, run: CsiRun): Promise<void> {
+  while (run.staged.inUse().length > 0) await new Promise((resolve) => setImmediate(resolve));
+  const { root } = world.bed;
+  assert.deepEqual(
+    (await readMounts()).filter((m) => m.mountPoint.startsWith(root)),
+    [],
+  );
+  assert.equal(execFileSync('losetup', ['-l', '-n', '-O', 'BACK-FILE'], { encoding: 'utf8' }).includes(root), false);
+  const files = execFileSync('find', [root, '-path', '*csi*', '-type', 'f'], { encoding: 'utf8' });
+  assert.equal(files, '');
+}
+
+describe('CSI volumes', options, () => {
+  it('of one claim are staged once for two pods, and unstaged after the second', async () => {
+    await using world = await CsiWorld.start();
+    const driver = await world.driver('d', {});
+    world.persistent('pv', 'd');
+    const run = await world.run();
+    const [a, b] = [world.podOf('a', 'pv', { spec: { securityContext: { fsGroup: 777 } } }), world.podOf('b', 'pv')];
+    await run.manager.mount(a, never);
+    await run.manager.mount(b, never);
+    await run.manager.mount(b, never);
+    writeFileSync(join(world.target('a', 'pv'), 'x'), 'shared');
+    assert.equal(readFileSync(join(world.target('b', 'pv'), 'x'), 'utf8'), 'shared');
+    assert.equal(statSync(world.target('a', 'pv')).gid, 777);
+    assert.equal(driver.requests('NodeStageVolume').length, 1);
+    assert.equal(driver.requests('NodePublishVolume').length, 2);
+    const [usage] = await run.manager.usageOf(a);
+    assert.ok(usage !== undefined && (usage.capacityBytes ?? 0) > 0 && usage.claim?.name === 'pv');
+    await run.manager.unmount(a, never);
+    assert.equal(isMounted(world.target('b', 'pv')), true);
+    assert.equal(driver.requests('NodeUnstageVolume').length, 0);
+    await run.manager.unmount(b, never);
+    await nothingLeft(world, run);
+    assert.equal(driver.requests('NodeUnstageVolume').length, 1);
+    assert.equal(readFileSync(join(driver.backing.directory('handle-pv'), 'x'), 'utf8'), 'shared');
+  });
+
+  it('give the group and the access mode to a driver that can have them', async () => {
+    await using world = await CsiWorld.start();
+    const driver = await world.driver('d', {}, { capabilities: Object.values(Capability) });
+    world.persistent('pv', 'd', { accessModes: ['ReadWriteOncePod'] });
+    const run = await world.run();
+    const pod = world.podOf('a', 'pv', { spec: { securityContext: { fsGroup: 777 } } });
+    await run.manager.mount(pod, never);
+    for (const name of ['NodeStageVolume', 'NodePublishVolume']) {
+      const capability = driver.requests(name)[0]?.['volumeCapability'] as {
+        mount: { volumeMountGroup: string };
+        accessMode: { mode: number };
+      };
+      assert.equal(capability.mount.volumeMountGroup, '777');
+      assert.equal(capability.accessMode.mode, 6);
+    }
+    assert.notEqual(statSync(world.target('a', 'pv')).gid, 777);
+    await run.manager.unmount(pod, never);
+    await nothingLeft(world, run);
+  });
+
+  it('are not staged where the driver does not', async () => {
+    await using world = await CsiWorld.start();
+    const driver = await world.driver('d', {}, { capabilities: [] });
+    world.persistent('pv', 'd');
+    const run = await world.run();
+    const pod = world.podOf('a', 'pv');
+    await run.manager.mount(pod, never);
+    assert.equal(driver.requests('NodePublishVolume')[0]?.['stagingTargetPath'], '');
+    assert.deepEqual(await run.manager.usageOf(pod).catch(() => []), []);
+    await run.manager.unmount(pod, never);
+    await nothingLeft(world, run);
+    assert.deepEqual([driver.requests('NodeStageVolume'), driver.requests('NodeUnstageVolume')], [[], []]);
+  });
+
+  it('that are block devices have the paths of the real kubelet, and hold the device', async () => {
+    await using world = await CsiWorld.start();
+    const driver = await world.driver('d', {});
+    driver.backing.makeImage('handle-pv', 4 << 20);
+    world.persistent('pv', 'd', { volumeMode: 'Block' });
+    const run = await world.run();
+    const pod = world.podOf('a', 'pv', { block: true });
+    await run.manager.mount(pod, never);
+    const devices = join(world.bed.root, 'plugins/kubernetes.io/csi/volumeDevices');
+    const link = join(world.bed.podsDir, 'a/volumeDevices/kubernetes.io~csi/pv');
+    assert.equal(readlinkSync(link), join(devices, 'publish/pv/a'));
+    assert.equal(statSync(link).isBlockDevice(), true);
+    assert.equal(lstatSync(join(devices, 'pv/dev/a')).isBlockDevice(), true);
+    assert.equal(JSON.parse(readFileSync(join(devices, 'pv/data/vol_data.json'), 'utf8')).specVolID, 'pv');
+    assert.equal(driver.requests('NodeStageVolume')[0]?.['stagingTargetPath'], join(devices, 'staging/pv'));
+    assert.match(
+      execFileSync('losetup', ['-l', '-n', '-O', 'BACK-FILE'], { encoding: 'utf8' }),
+      new RegExp(`${join(devices, 'pv/dev/a')}\n`),
+    );
+    assert.deepEqual(await run.manager.devicesOf(pod, pod.spec.containers[0] ?? { name: '' }), [
+      { hostPath: link, containerPath: '/dev/v', permissions: 'mrw' },
+    ]);
+    await run.manager.unmount(pod, never);
+    await nothingLeft(world, run);
+    assert.equal(existsSync(join(devices, 'pv')), false);
+    assert.equal(driver.backing.device('handle-pv'), undefined);
+  });
+
+  it('grow while they are used, and the claim is told', async () => {
+    await using world = await CsiWorld.start();
+    const driver = await world.driver('d', {});
+    driver.backing.makeImage('handle-pv', 8 << 20);
+    world.persistent('pv', 'd', { volumeMode: 'Block' });
+    const run = await world.run();
+    const pod = world.podOf('a', 'pv', { block: true });
+    await run.manager.mount(pod, never);
+    const pv = world.bed.objects.persistentVolumes.get('pv');
+    world.bed.objects.persistentVolumes.set('pv', {
+      ...pv,
+      metadata: { name: 'pv' },
+      spec: { ...pv?.spec, capacity: { storage: '12Mi' } },
+    });
+    await run.manager.refresh(pod, never);
+    await run.manager.refresh(pod, never);
+    assert.equal(driver.requests('NodeExpandVolume').length, 1);
+    assert.equal(driver.backing.size('handle-pv'), 12 << 20);
+    assert.deepEqual(world.claimPatches, [{ status: { capacity: { storage: '12Mi' }, allocatedResourceStatuses: { storage: null } } }]);
+    assert.ok(world.bed.events.includes('FileSystemResizeSuccessful: MountVolume.NodeExpandVolume succeeded for volume "pv" '));
+    await run.manager.unmount(pod, never);
+    await nothingLeft(world, run);
+  });
+
+  it('are found again by an agent that was killed, wherever it stood', async () => {
+    await using world = await CsiWorld.start();
+    const driver = await world.driver('d', {});
+    driver.backing.makeImage('handle-block', 4 << 20);
+    world.persistent('pv', 'd');
+    world.persistent('block', 'd', { volumeMode: 'Block' });
+    const pods = [world.podOf('a', 'pv'), world.podOf('b', 'block', { block: true })];
+    const first = await world.run();
+    for (const pod of pods) await first.manager.mount(pod, never);
+    // The second one takes them down without having seen their pods.
+    const second = await world.run();
+    assert.deepEqual(
+      second.staged
+        .inUse()
+        .map(({ name }) => name)
+        .sort(),
+      ['block', 'pv'],
+    );
+    await second.manager.releaseUnknown(() => false);
+    await nothingLeft(world, second);
+    // A pod that goes on is published again, and what it has stays.
+    const [pod] = pods;
+    assert.ok(pod);
+    const third = await world.run();
+    await third.manager.mount(pod, never);
+    const fourth = await world.run();
+    await fourth.manager.refresh(pod, never);
+    assert.equal(isMounted(world.target('a', 'pv')), true);
+    driver.faults.set('NodePublishVolume', { kind: 'error', code: status.INTERNAL });
+    const fifth = await world.run();
+    await fifth.manager.refresh(pod, never);
+    assert.equal(isMounted(world.target('a', 'pv')), true, 'the pod uses it');
+    await fifth.manager.unmount(pod, never);
+    await nothingLeft(world, fifth);
+  });
+
+  it('leave nothing where the driver refuses them, and data of others is never removed', async () => {
+    await using world = await CsiWorld.start();
+    const driver = await world.driver('d', { volumeLifecycleModes: ['Persistent'] });
+    world.persistent('pv', 'd');
+    const run = await world.run();
+    const pod = world.podOf('a', 'pv');
+    const abort = new AbortController();
+    driver.faults.set('NodePublishVolume', { kind: 'error', code: status.INVALID_ARGUMENT, text: 'no such colour' });
+    const mounting = run.manager.mount(pod, abort.signal).catch((err: unknown) => err);
+    while (!world.bed.events.some((e) => e.includes('rpc error: code = InvalidArgument desc = no such colour'))) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    abort.abort();
+    await mounting;
+    // Somebody has put a file where the volume should be.
+    mkdirSync(world.target('a', 'pv'), { recursive: true });
+    writeFileSync(join(world.target('a', 'pv'), 'precious'), 'data');
+    driver.faults.set('NodeUnpublishVolume', { kind: 'lie' });
+    await assert.rejects(run.manager.unmount(pod, never), /ENOTEMPTY/);
+    assert.equal(readFileSync(join(world.target('a', 'pv'), 'precious'), 'utf8'), 'data');
+    execFileSync('rm', [join(world.target('a', 'pv'), 'precious')]);
+    await run.manager.unmount(pod, never);
+    await nothingLeft(world, run);
+  });
+});
