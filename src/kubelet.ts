@@ -122,6 +122,7 @@ export interface Kubelet {
   readonly runtimeState: RuntimeState;
   readonly relist: Relist;
   readonly dispatcher: Dispatcher;
+  readonly store: PodStore;
   readonly statuses: StatusManager;
   readonly cache: PodCache;
   readonly slots: StartSlots;
@@ -379,6 +380,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     runtimeState,
     relist,
     dispatcher,
+    store,
     statuses,
     cache,
     slots,

@@ -39,9 +39,7 @@ import { Schedule } from '../probes/schedule.ts';
 import type { CgroupDriver } from '../resources/cgroup-names.ts';
 import { nodeAllocatable, nodeCapacity, podsLimits } from '../resources/node-allocatable.ts';
 import { PodCgroups, type PodCgroupsOptions, podCgroupsScope } from '../resources/pod-cgroups.ts';
-import { ManifestDir } from '../sources/manifest-dir.ts';
-import { ManifestUrl } from '../sources/manifest-url.ts';
-import type { PodSource } from '../sources/types.ts';
+import { totalReservation } from '../resources/reservations.ts';
 import { expandStaticCommand } from '../sync/env-expansion.ts';
 import type { NodeSettings } from '../sync/node-settings.ts';
 import { PodSpecs } from '../sync/specs.ts';
@@ -52,7 +50,10 @@ import { cgroupDriver, openDriver } from './cgroup-driver.ts';
 import type { ClusterInput, ClusterLink } from './cluster.ts';
 import { nodeImages } from './images.ts';
 import { nodePlugins } from './plugins.ts';
+import { enforceReservations, nodeReservations } from './reserved.ts';
 import { nodeResize } from './resize.ts';
+import { guarded, openResourceManagers } from './resource-managers.ts';
+import { podSources } from './sources.ts';
 import { nodeUpkeep } from './upkeep.ts';
 import { nodeVolumes } from './volumes.ts';
 
@@ -143,7 +144,7 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
   const node = nodeReference(name, () => cluster?.nodeUid() ?? name);
   if (cgroupFs.version === 1) events.event(node, 'Warning', 'CgroupV1', CGROUP_V1_TEXT);
 
-  const reservations = { systemReserved: config.systemReserved, kubeReserved: config.kubeReserved, evictionHard: config.evictionHard };
+  const reservations = await nodeReservations(config);
   const capacity = nodeCapacity(machine, {
     ...(config.localStorageCapacityIsolation ? { ephemeralStorage: (await diskSpace(flags.rootDir)).capacity } : {}),
     maxPods: config.maxPods,
@@ -151,13 +152,27 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
   });
   const allocatableResources = nodeAllocatable(capacity, reservations);
   const allocatable = toResourceList(allocatableResources);
+  const nodeEvent = (type: 'Normal' | 'Warning', reason: string, message: string) => events.event(node, type, reason, message);
+  const { managers, services: managerServices } = await openResourceManagers({
+    config,
+    rootDir: flags.rootDir,
+    reservation: totalReservation(capacity, reservations),
+    runtime: runtime.runtime,
+    files,
+    clock,
+    log,
+    registry,
+    kubelet: () => kubelet,
+  });
   const cgroups = new PodCgroups(cgroupOptions(config, driver, podsLimits(machine, reservations, config.enforceNodeAllocatable)), {
     fs: cgroupFs,
     log,
-    nodeEvent: (type, reason, message) => events.event(node, type, reason, message),
+    nodeEvent,
+    hasExclusiveCpus: (pod) => managers.podHasExclusiveCpus(pod),
   });
   // Before the first question about them: whether swap is accounted shows only below the root.
   await cgroups.setup();
+  await enforceReservations(config, reservations, driver, clock, nodeEvent);
   const supportsStrictGroups = () => kubelet.runtimeState.status()?.features?.supplementalGroupsPolicy === true;
   const admissionNode = (): AdmissionNode =>
     cluster?.admissionNode({ allocatable, supportsStrictGroups: supportsStrictGroups() }) ?? {
@@ -201,6 +216,7 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     clusterDNS: config.clusterDNS,
     resolvConf: config.resolvConf,
     cgroupParent: (pod) => cgroups.parentFor(pod),
+    managers,
     images: runtime.images,
     volumes,
     runtimeHandlers: objects?.runtimeClasses ?? { handlerOf: noRuntimeClasses },
@@ -241,16 +257,20 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     volumes,
     dirs: new PodDirectories({ files, log, podsDir, mountsBelow: async (path) => (await nodeMounts.below(path)).map((m) => m.mountPoint) }),
     probes: { runner: new Probers({ runtime: runtime.runtime, schedule, expandCommand }), schedule, metrics: probeMetrics },
-    upkeep: [upkeep.logRotation, upkeep.imageGc, volumeStats, nodePlugins(flags.rootDir, pluginHandlers, log)],
+    upkeep: [...managerServices, upkeep.logRotation, upkeep.imageGc, volumeStats, nodePlugins(flags.rootDir, pluginHandlers, log)],
     backOffKey: backoffKey,
     terminationMessage: (status) => terminationMessage(status, systemTailReader),
-    admit: await nodeAdmission({
-      config,
-      kernelVersion: machine.kernelVersion,
-      node: admissionNode,
-      pressure: pressureCheck(() => pressures.list()),
-      runtimeFeatures: () => kubelet.runtimeState.status()?.features,
-    }),
+    admit: guarded(
+      managers,
+      await nodeAdmission({
+        config,
+        managers: [managers],
+        kernelVersion: machine.kernelVersion,
+        node: admissionNode,
+        pressure: pressureCheck(() => pressures.list()),
+        runtimeFeatures: () => kubelet.runtimeState.status()?.features,
+      }),
+    ),
     resize: nodeResize({ config, node: settings, cgroupFs, cgroups, stats: runtime.stats, registry }),
     ...(cluster === undefined
       ? {}
@@ -301,22 +321,6 @@ async function openClusterOf(input: ClusterInput): Promise<ClusterLink | undefin
   const [{ openCluster }, { ensureKubeconfig }] = await Promise.all([import('./cluster.ts'), import('./certificates.ts')]);
   await ensureKubeconfig(input);
   return openCluster(input);
-}
-
-function podSources(config: ResolvedConfig, name: string, log: Logger, events: EventRecorder): PodSource[] {
-  const clock = systemClock;
-  const sources: PodSource[] = [];
-  if (config.staticPodPath !== '') {
-    const { staticPodPath: path, fileCheckFrequencyMs } = config;
-    log.info('Adding static pod path', { path });
-    sources.push(new ManifestDir({ path, nodeName: name, fileCheckFrequencyMs, clock, log, events }));
-  }
-  if (config.staticPodURL !== '') {
-    const { staticPodURL: url, staticPodURLHeader: header, httpCheckFrequencyMs } = config;
-    log.info('Adding pod URL', { URL: url });
-    sources.push(new ManifestUrl({ url, header, httpCheckFrequencyMs, nodeName: name, clock, log, events }));
-  }
-  return sources;
 }
 
 async function addresses(flags: KubeletFlags, hostname: string, log: Logger): Promise<string[]> {

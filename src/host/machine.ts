@@ -113,6 +113,11 @@ export async function processLimits(root = '/'): Promise<{ maxpid?: number; curp
   };
 }
 
+/** Numbers of the CPUs that are online; empty where the kernel does not tell. */
+export async function onlineCpus(root = '/'): Promise<number[]> {
+  return parseCpuList(await readFile(`${root}sys/devices/system/cpu/online`, 'utf8').catch(() => ''));
+}
+
 async function readHugepages(root: string): Promise<Machine['hugepages']> {
   const directory = `${root}sys/kernel/mm/hugepages`;
   const names = await readdir(directory).catch(() => []);

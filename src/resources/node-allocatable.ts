@@ -56,11 +56,8 @@ export function nodeCapacity(
  * Source: contract node.md §1.
  */
 export function nodeAllocatable(capacity: Resources, reservations: Reservations): Resources {
-  const reserved = sumOf([
-    resourcesOf(reservations.systemReserved),
-    resourcesOf(reservations.kubeReserved),
-    evictionReservation(capacity, reservations.evictionHard),
-  ]);
+  const { systemReserved, kubeReserved, evictionHard } = reservations;
+  const reserved = sumOf([resourcesOf(systemReserved), resourcesOf(kubeReserved), evictionReservation(capacity, evictionHard)]);
   const faults = [...reserved].flatMap(([name, amount]) => {
     const has = capacity.get(name);
     return has === undefined || amount.cmp(has) <= 0 ? [] : [{ name, text: `${name}: ${amount} reserved of ${has}` }];
@@ -111,7 +108,8 @@ export function hugepagesName(pageSize: number): string {
   return `hugepages-${Quantity.of(pageSize, 'BinarySI')}`;
 }
 
-function evictionReservation(capacity: Resources, evictionHard: Readonly<Record<string, string>>): Resources {
+/** What the hard thresholds keep from pods, by resource. */
+export function evictionReservation(capacity: Resources, evictionHard: Readonly<Record<string, string>>): Resources {
   const reserved: Resources = new Map();
   for (const [signal, text] of Object.entries(evictionHard)) {
     const name = Object.hasOwn(ThresholdResource, signal) ? ThresholdResource[signal] : undefined;
@@ -132,7 +130,7 @@ function thresholdAmount(text: string, capacity: Quantity): Quantity | undefined
   return Quantity.of(BigInt(Math.trunc(Number(capacity.value()) * Math.fround(Math.fround(percent) / 100))), 'BinarySI');
 }
 
-function sumOf(lists: readonly Resources[]): Resources {
+export function sumOf(lists: readonly Resources[]): Resources {
   const sum: Resources = new Map();
   for (const list of lists) for (const [name, quantity] of list) sum.set(name, sum.get(name)?.add(quantity) ?? quantity);
   return sum;

@@ -36,6 +36,8 @@ export interface PodCgroupsDeps {
   log: Logger;
   /** Takes the node's events about its limits. */
   nodeEvent?: (type: 'Normal' | 'Warning', reason: string, message: string) => void;
+  /** Containers of the pod own CPUs: no quota is to hold it back. */
+  hasExclusiveCpus?: (pod: Pod) => boolean;
   /** True while volumes of that pod are still mounted: its group is then kept, with the least CPU. */
   hasVolumes?: (uid: string) => Promise<boolean>;
 }
@@ -235,7 +237,7 @@ export class PodCgroups {
     const { podPidsLimit, cpuCFSQuota, cpuCFSQuotaPeriodUs, memoryReservationPolicy, memoryThrottlingFactor, limits } = this.#options;
     const enforceMemoryQoS = this.#hasMemoryQoS();
     const config = podCgroupConfig(pod, {
-      enforceCpuLimits: cpuCFSQuota,
+      enforceCpuLimits: cpuCFSQuota && this.#deps.hasExclusiveCpus?.(pod) !== true,
       cpuPeriod: cpuCFSQuotaPeriodUs,
       enforceMemoryQoS,
       memoryReservationPolicy,

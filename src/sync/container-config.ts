@@ -2,7 +2,8 @@ import * as annotation from '../api/annotations.ts';
 import type { Container, Pod, ResourceList, StringMap } from '../api/types.ts';
 import { containerHashHex } from '../compat/container-hash.ts';
 import { containerLogFile } from '../containers/log-paths.ts';
-import type { ContainerConfig, Device, Mount, UserNamespace } from '../cri/types.ts';
+import type { ContainerConfig, Device, LinuxContainerResources, Mount, UserNamespace } from '../cri/types.ts';
+import type { Placement } from '../resources/managers.ts';
 import { containerResources } from './container-resources.ts';
 import { expandCommandAndArgs } from './env-expansion.ts';
 import type { ResolvedEnv } from './environment.ts';
@@ -30,8 +31,8 @@ export interface ContainerConfigInput {
   userns?: UserNamespace | undefined;
   /** Whose process namespace an ephemeral container joins. */
   targetId?: string | undefined;
-  /** It owns whole CPUs. */
-  exclusiveCpus?: boolean;
+  /** Where it may run. */
+  placement?: Placement;
   devices?: readonly Device[];
   cdiDevices?: readonly string[];
   /** What device plugins want annotated; the agent's own keys win. */
@@ -55,7 +56,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
   const mapped = userns === undefined ? {} : { uidMappings: userns.uids, gidMappings: userns.gids };
   const { stopSignal } = container.lifecycle ?? {};
   const resources = containerResources(pod, container, node, {
-    exclusiveCpus: input.exclusiveCpus === true,
+    exclusiveCpus: input.placement?.exclusiveCpus === true,
     allocatable: input.allocatable,
   });
   return {
@@ -73,10 +74,14 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     stdin: container.stdin === true,
     stdinOnce: container.stdinOnce === true,
     tty: container.tty === true,
-    linux: { resources, securityContext },
+    linux: { resources: { ...resources, ...cpusets(input.placement) }, securityContext },
     ...(input.cdiDevices === undefined ? {} : { cdiDevices: input.cdiDevices.map((name) => ({ name })) }),
     ...(node.containerStopSignals && stopSignal ? { stopSignal } : {}),
   };
+}
+
+function cpusets({ cpusetCpus, cpusetMems }: Partial<Placement> = {}): Pick<LinuxContainerResources, 'cpusetCpus' | 'cpusetMems'> {
+  return { ...(cpusetCpus === undefined ? {} : { cpusetCpus }), ...(cpusetMems === undefined ? {} : { cpusetMems }) };
 }
 
 function containerLabels(pod: Pod, container: Container): Record<string, string> {

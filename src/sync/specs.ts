@@ -6,6 +6,7 @@ import type { ContainerConfig, Device, LinuxContainerResources, Mount } from '..
 import type { Files } from '../host/files.ts';
 import type { Random } from '../host/random.ts';
 import type { EventRecorder } from '../observe/events.ts';
+import type { Placement } from '../resources/managers.ts';
 import { containerConfig } from './container-config.ts';
 import { containerResources, sandboxOverhead } from './container-resources.ts';
 import type { ContainerSpecInput, SpecBuilder } from './context.ts';
@@ -48,6 +49,11 @@ export interface PodSpecsDeps {
   /** The node's resolv.conf for pods; '' for none. */
   resolvConf: string;
   cgroupParent(pod: Pod): string;
+  /** CPUs and memory that are given out; absent where none are. */
+  managers?: {
+    placement(pod: Pod, container: Container): Promise<Placement>;
+    podHasExclusiveCpus(pod: Pod): boolean;
+  };
   images: Pick<CriImages, 'imageStatus'>;
   volumes: VolumeMounts;
   runtimeHandlers: RuntimeHandlers;
@@ -85,6 +91,7 @@ export class PodSpecs implements SpecBuilder {
       clusterDomain,
       node,
       volumeGroups: volumes.groupsOf(pod),
+      exclusiveCpus: this.#deps.managers?.podHasExclusiveCpus(pod) === true,
     });
     return { config, runtimeHandler };
   }
@@ -108,6 +115,7 @@ export class PodSpecs implements SpecBuilder {
       images.imageStatus({ image: imageRef }, { signal }),
     ]);
     const mounts = await volumes.mountsOf(pod, container, env);
+    const placement = await this.#deps.managers?.placement(pod, container);
     const devices = await volumes.devicesOf(pod, container);
     const own = await Promise.all([this.#hostsFile(pod, mounts, podIps), this.#terminationLog(pod, container)]);
     return containerConfig({
@@ -123,6 +131,7 @@ export class PodSpecs implements SpecBuilder {
       node,
       allocatable: allocatable(),
       volumeGroups: volumes.groupsOf(pod),
+      ...(placement === undefined ? {} : { placement }),
     });
   }
 

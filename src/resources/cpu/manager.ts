@@ -22,8 +22,8 @@ export interface CpuManagerDeps {
   policy: StaticPolicy | undefined;
   file: CheckpointFile;
   metrics: ManagerMetrics;
-  /** Names a pod for people; its UID where nothing else is known. */
-  podName(uid: string): string;
+  /** Names of pods by UID, as the runtime knows them: asked only where a fault is to be told. */
+  podNames(): Promise<ReadonlyMap<string, string>>;
   /** The shared pool is another one now. */
   changed(): void;
 }
@@ -131,7 +131,7 @@ export class CpuManager implements HintProvider {
   }
 }
 
-async function restore({ policy, file, podName }: CpuManagerDeps): Promise<CpuState> {
+async function restore({ policy, file, podNames }: CpuManagerDeps): Promise<CpuState> {
   const configured = policy === undefined ? 'none' : 'static';
   const fault = (reason: string) => new CheckpointError('CPU', file.path, reason);
   const text = await file.read();
@@ -139,7 +139,9 @@ async function restore({ policy, file, podName }: CpuManagerDeps): Promise<CpuSt
     if (text === undefined) return policy === undefined ? emptyCpuState : startState(policy, emptyCpuState);
     const { policyName, state } = readCpuCheckpoint(text);
     if (policyName !== configured) {
-      throw fault(`configured policy "${configured}" differs from state checkpoint policy "${policyName}"; ${holders(state, podName)}`);
+      throw fault(
+        `configured policy "${configured}" differs from state checkpoint policy "${policyName}"; ${holders(state, await podNames())}`,
+      );
     }
     return policy === undefined ? state : startState(policy, state);
   } catch (err) {
@@ -149,9 +151,9 @@ async function restore({ policy, file, podName }: CpuManagerDeps): Promise<CpuSt
 }
 
 /** Who stands in the way of another policy. */
-function holders({ assignments }: CpuState, podName: (uid: string) => string): string {
+function holders({ assignments }: CpuState, names: ReadonlyMap<string, string>): string {
   if (assignments.size === 0) return 'no pod owns CPUs';
   const one = ([uid, containers]: [string, ReadonlyMap<string, CpuSet>]) =>
-    `${podName(uid)} (${[...containers].map(([name, cpus]) => `container ${name}: ${cpus}`).join(', ')})`;
+    `${names.get(uid) ?? 'a pod that is gone,'} ${uid} (${[...containers].map(([name, cpus]) => `container ${name}: ${cpus}`).join(', ')})`;
   return `these pods own CPUs: ${[...assignments].map(one).join('; ')}`;
 }

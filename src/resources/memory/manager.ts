@@ -21,7 +21,8 @@ export interface MemoryManagerDeps {
   machine: StaticMemory | undefined;
   file: CheckpointFile;
   metrics: ManagerMetrics;
-  podName(uid: string): string;
+  /** Names of pods by UID, as the runtime knows them: asked only where a fault is to be told. */
+  podNames(): Promise<ReadonlyMap<string, string>>;
 }
 
 /** Keeps which memory belongs to whom, on disk before a container may use it. */
@@ -119,7 +120,7 @@ function withoutFault(hints: () => ProviderHints | undefined): ProviderHints | u
   }
 }
 
-async function restore({ machine, file, podName }: MemoryManagerDeps): Promise<MemoryState> {
+async function restore({ machine, file, podNames }: MemoryManagerDeps): Promise<MemoryState> {
   const configured = machine === undefined ? 'None' : 'Static';
   const fault = (reason: string) => new CheckpointError('memory', file.path, reason);
   const start = (state: MemoryState) => (machine === undefined ? state : startMemoryState(machine.nodes, machine.reserved, state));
@@ -128,7 +129,9 @@ async function restore({ machine, file, podName }: MemoryManagerDeps): Promise<M
     if (text === undefined) return start(emptyMemoryState);
     const { policyName, state } = readMemoryCheckpoint(text);
     if (policyName !== configured) {
-      throw fault(`configured policy "${configured}" differs from state checkpoint policy "${policyName}"; ${holders(state, podName)}`);
+      throw fault(
+        `configured policy "${configured}" differs from state checkpoint policy "${policyName}"; ${holders(state, await podNames())}`,
+      );
     }
     return start(state);
   } catch (err) {
@@ -138,10 +141,10 @@ async function restore({ machine, file, podName }: MemoryManagerDeps): Promise<M
 }
 
 /** Who stands in the way of another policy. */
-function holders({ assignments }: MemoryState, podName: (uid: string) => string): string {
+function holders({ assignments }: MemoryState, names: ReadonlyMap<string, string>): string {
   if (assignments.size === 0) return 'no pod has memory of its own';
   const block = ({ type, nodes }: MemoryBlock) => `${type} on NUMA node ${nodes.join(',')}`;
   const one = ([uid, containers]: [string, ReadonlyMap<string, readonly MemoryBlock[]>]) =>
-    `${podName(uid)} (${[...containers].map(([name, blocks]) => `container ${name}: ${blocks.map(block).join(', ')}`).join('; ')})`;
+    `${names.get(uid) ?? 'a pod that is gone,'} ${uid} (${[...containers].map(([name, blocks]) => `container ${name}: ${blocks.map(block).join(', ')}`).join('; ')})`;
   return `these pods have memory of their own: ${[...assignments].map(one).join('; ')}`;
 }
