@@ -101,10 +101,9 @@ export function startState(policy: StaticPolicy, state: CpuState): CpuState {
   const { options, reserved } = policy;
   const { defaultSet, assignments } = state;
   const pool = wholePool(policy);
-  if (defaultSet.isEmpty) {
-    if (assignments.size === 0) return { ...state, defaultSet: pool };
-    throw new StaticPolicyError('the checkpoint has assignments but no shared pool');
-  }
+  if (defaultSet.isEmpty && assignments.size === 0) return { ...state, defaultSet: pool };
+  // With a strict reservation containers may come to own all that is not reserved.
+  if (defaultSet.isEmpty && !options.strictReservation) throw new StaticPolicyError('the checkpoint has assignments but no shared pool');
   if (options.strictReservation && !reserved.intersection(defaultSet).isEmpty) {
     throw new StaticPolicyError(
       `of the strictly reserved CPUs ${reserved}, the checkpoint's shared pool ${defaultSet} has ${reserved.intersection(defaultSet)}`,

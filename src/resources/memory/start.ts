@@ -1,8 +1,7 @@
 import type { NumaNode } from '../../host/numa.ts';
 import { hugepagesName } from '../node-allocatable.ts';
-import { isSameGroup } from './hints.ts';
 import { MemoryPolicyError, type ReservedByNode } from './reserved.ts';
-import { charge, type MemoryState, type MemoryTable, type NumaNodes } from './state.ts';
+import type { MemoryBlock, MemoryState, MemoryTable, NumaNodes } from './state.ts';
 
 /** The machine with nothing given out. Huge pages are taken out of the node's memory. */
 export function emptyNodes(machine: readonly NumaNode[], reserved: ReservedByNode): NumaNodes {
@@ -29,20 +28,20 @@ export function startMemoryState(machine: readonly NumaNode[], reserved: Reserve
     if (state.assignments.size > 0) throw new MemoryPolicyError('the checkpoint has assignments but no machine state');
     return { ...state, nodes: emptyNodes(machine, reserved) };
   }
-  let expected = emptyNodes(machine, reserved);
+  const empty = emptyNodes(machine, reserved);
+  const blocks: MemoryBlock[] = [];
   for (const [uid, containers] of state.assignments) {
-    for (const [container, blocks] of containers) {
-      for (const block of blocks) {
-        const isThere = block.nodes.every((node) => expected.get(node)?.memory.has(block.type) === true);
-        if (!isThere) {
+    for (const [container, own] of containers) {
+      for (const block of own) {
+        if (!block.nodes.every((node) => empty.get(node)?.memory.has(block.type) === true)) {
           const where = `container ${container} of pod ${uid}`;
           throw new MemoryPolicyError(`${where} has ${block.type} on NUMA nodes ${block.nodes.join(',')}, which this machine has not got`);
         }
-        expected = charge(expected, block);
+        blocks.push(block);
       }
     }
   }
-  const fault = difference(state.nodes, expected);
+  const fault = machineFault(state.nodes, empty) ?? sumFault(state.nodes, blocks);
   if (fault !== undefined) {
     throw new MemoryPolicyError(
       `the checkpoint does not fit this machine and what is reserved: ${fault}; memory, huge pages or reservations have changed since it was written`,
@@ -51,25 +50,38 @@ export function startMemoryState(machine: readonly NumaNode[], reserved: Reserve
   return state;
 }
 
-/** The first difference that counts. What is free and reserved is compared for groups of nodes: which of them gave how much follows from the order. */
-function difference(had: NumaNodes, expected: NumaNodes): string | undefined {
-  if (had.size !== expected.size) return `it has ${had.size} NUMA nodes, the machine ${expected.size}`;
-  for (const [id, want] of expected) {
+/** What is different of the machine itself. */
+function machineFault(had: NumaNodes, machine: NumaNodes): string | undefined {
+  if (had.size !== machine.size) return `it has ${had.size} NUMA nodes, the machine ${machine.size}`;
+  for (const [id, want] of machine) {
     const got = had.get(id);
     if (got === undefined) return `it lacks NUMA node ${id}`;
-    if (got.assignments !== want.assignments) return `NUMA node ${id} has ${got.assignments} assignments, ${want.assignments} are listed`;
-    if (!isSameGroup(got.cells, want.cells)) return `NUMA node ${id} is grouped with ${got.cells.join(',')}, not ${want.cells.join(',')}`;
     if (got.memory.size !== want.memory.size) return `NUMA node ${id} has other kinds of memory`;
     for (const [type, table] of want.memory) {
-      const own = got.memory.get(type);
       for (const name of ['total', 'systemReserved', 'allocatable'] as const) {
-        if (own?.[name] !== table[name]) return `${name} of ${type} on NUMA node ${id} is ${own?.[name]}, not ${table[name]}`;
-      }
-      for (const name of ['free', 'reserved'] as const) {
-        const sum = (nodes: NumaNodes) => want.cells.reduce((total, cell) => total + (nodes.get(cell)?.memory.get(type)?.[name] ?? 0), 0);
-        if (sum(had) !== sum(expected)) return `${name} of ${type} around NUMA node ${id} is ${sum(had)}, not ${sum(expected)}`;
+        const own = got.memory.get(type)?.[name];
+        if (own !== table[name]) return `${name} of ${type} on NUMA node ${id} is ${own}, not ${table[name]}`;
       }
     }
+  }
+  return undefined;
+}
+
+/** Where the nodes' sums are not what the containers have. Which node of a group gave how much follows from the order, and is not looked at. */
+function sumFault(nodes: NumaNodes, blocks: readonly MemoryBlock[]): string | undefined {
+  const reserved = new Map<string, number>();
+  for (const [id, node] of nodes) {
+    const own = blocks.filter((block) => block.nodes.includes(id));
+    if (node.assignments !== own.length) return `NUMA node ${id} has ${node.assignments} assignments, ${own.length} are listed`;
+    if (!node.cells.includes(id)) return `NUMA node ${id} is not in its own group ${node.cells.join(',')}`;
+    for (const [type, table] of node.memory) {
+      if (table.free + table.reserved !== table.allocatable) return `${type} on NUMA node ${id} does not add up`;
+      reserved.set(type, (reserved.get(type) ?? 0) + table.reserved);
+    }
+  }
+  for (const [type, sum] of reserved) {
+    const given = blocks.reduce((total, block) => total + (block.type === type ? block.size : 0), 0);
+    if (sum !== given) return `${sum} bytes of ${type} are reserved, containers have ${given}`;
   }
   return undefined;
 }
