@@ -12,13 +12,13 @@ export function podOf(uid: string, containers: Container[], initContainers: Cont
 }
 
 /** Guaranteed pods with init containers and sidecars, by what each container asks for. */
-export function guaranteedPods(cpu: fc.Arbitrary<string>, memory: fc.Arbitrary<string>, maxPods = 6): fc.Arbitrary<Pod[]> {
+export function guaranteedPods(cpu: fc.Arbitrary<string>, memory: fc.Arbitrary<string>, maxPods = 6, minPods = 1): fc.Arbitrary<Pod[]> {
   const container = fc.record({ cpu, memory, sidecar: fc.boolean() });
   const pod = fc.record({
     init: fc.array(container, { maxLength: 3 }),
     regular: fc.array(container, { minLength: 1, maxLength: 2 }),
   });
-  return fc.array(pod, { minLength: 1, maxLength: maxPods }).map((pods) =>
+  return fc.array(pod, { minLength: minPods, maxLength: maxPods }).map((pods) =>
     pods.map(({ init, regular }, i) =>
       podOf(
         `pod-${i}`,
