@@ -50,7 +50,7 @@ import { cgroupDriver, openDriver } from './cgroup-driver.ts';
 import type { ClusterInput, ClusterLink } from './cluster.ts';
 import { nodeImages } from './images.ts';
 import { nodePlugins } from './plugins.ts';
-import { enforceReservations, nodeReservations } from './reserved.ts';
+import { enforceReservations, nodeReservations, qosReserve } from './reserved.ts';
 import { nodeResize } from './resize.ts';
 import { guarded, openResourceManagers } from './resource-managers.ts';
 import { podSources } from './sources.ts';
@@ -164,12 +164,16 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     registry,
     kubelet: () => kubelet,
   });
-  const cgroups = new PodCgroups(cgroupOptions(config, driver, podsLimits(machine, reservations, config.enforceNodeAllocatable)), {
-    fs: cgroupFs,
-    log,
-    nodeEvent,
-    hasExclusiveCpus: (pod) => managers.podHasExclusiveCpus(pod),
-  });
+  const limits = podsLimits(machine, reservations, config.enforceNodeAllocatable);
+  const cgroups = new PodCgroups(
+    { ...cgroupOptions(config, driver, limits), ...qosReserve(config, machine, reservations) },
+    {
+      fs: cgroupFs,
+      log,
+      nodeEvent,
+      hasExclusiveCpus: (pod) => managers.podHasExclusiveCpus(pod),
+    },
+  );
   // Before the first question about them: whether swap is accounted shows only below the root.
   await cgroups.setup();
   await enforceReservations(config, reservations, driver, clock, nodeEvent);

@@ -38,8 +38,9 @@ class FakeCgroupFs implements CgroupFs {
     const below = [...this.groups.keys()].filter((group) => group !== '/' && parentPath(group) === path);
     return Promise.resolve(below.map((group) => group.slice(group.lastIndexOf('/') + 1)));
   }
-  read(): Promise<undefined> {
-    return Promise.resolve(undefined);
+  used: string | undefined;
+  read(): Promise<string | undefined> {
+    return Promise.resolve(this.used);
   }
   pids(): Promise<number[]> {
     return Promise.resolve([]);
@@ -208,6 +209,27 @@ describe('PodCgroups', () => {
     };
     await Promise.all(['a', 'b', 'c'].map((uid) => cgroups.ensurePod(burstable(uid, '1'))));
     assert.equal(fs.groups.get('/kubepods/burstable')?.cpuShares, 3072);
+  });
+
+  it('a pod that owns CPUs has no quota', async () => {
+    const owners = new PodCgroups(options, {
+      fs,
+      log: silentLogger,
+      hasExclusiveCpus: (pod) => pod.metadata.uid === guaranteed.metadata.uid,
+    });
+    await owners.setup();
+    await owners.ensurePod(guaranteed);
+    assert.equal(fs.groups.get(`/kubepods/pod${guaranteed.metadata.uid}`)?.cpuQuota, -1);
+  });
+
+  it('keeps memory for the classes above, but holds no class below what it uses', async () => {
+    const cgroups = make({ qosReserve: { percent: 50, allocatable: 1000 * MiB } });
+    await cgroups.setup();
+    fs.used = `${900 * MiB}\n`;
+    await cgroups.ensurePod(pod('g', { requests: { cpu: '1', memory: '100Mi' }, limits: { cpu: '1', memory: '100Mi' } }));
+    await cgroups.ensurePod(pod('b', { requests: { memory: '200Mi' } }));
+    assert.equal(fs.groups.get('/kubepods/burstable')?.memory, 950 * MiB);
+    assert.equal(fs.groups.get('/kubepods/besteffort')?.memory, 900 * MiB);
   });
 
   it('protects memory in tiers on v2', async () => {

@@ -10,6 +10,7 @@ import { cgroupName, cgroupParent, cgroupPath, nodeAllocatableName, parseSystemd
 import { MIN_SHARES, milliCpuToShares } from './cpu.ts';
 import type { PodsLimits } from './node-allocatable.ts';
 import { podCgroupConfig, podLevelMemoryHigh } from './pod-cgroup-config.ts';
+import { type QosReserve, qosMemoryLimits } from './qos-reserve.ts';
 
 export interface PodCgroupsOptions {
   cgroupDriver: CgroupDriver;
@@ -25,6 +26,8 @@ export interface PodCgroupsOptions {
   memoryQoS: boolean;
   memoryReservationPolicy: string;
   memoryThrottlingFactor?: number;
+  /** Memory that the classes above keep from those below. */
+  qosReserve?: QosReserve;
   /** Limits of the group above all pods. */
   limits: PodsLimits;
   /** Memory page size in bytes. */
@@ -274,14 +277,28 @@ export class PodCgroups {
     const cpuShares = milliCpuToShares(sum('Burstable', 'cpu'));
     const burstable = sum('Burstable', 'memory');
     const all = burstable + sum('Guaranteed', 'memory');
+    const { qosReserve } = this.#options;
+    const kept = qosReserve === undefined ? undefined : qosMemoryLimits(qosReserve, { guaranteed: all - burstable, burstable });
     const wanted = `${cpuShares} ${burstable} ${all}`;
     if (wanted === this.#qosWritten) return;
     this.#qosWritten = wanted;
     const low = { 'memory.low': String(burstable) };
     const { fs } = this.#deps;
     const tiered = this.#isTiered();
-    this.#warn(await fs.set(this.#path('Burstable'), { cpuShares, ...(tiered ? { unified: low } : {}) }), 'QoS class Burstable');
+    const limit = async (qos: PodQOSClass, bytes: number | undefined) =>
+      bytes === undefined ? {} : { memory: await this.#reachable(qos, bytes) };
+    const burstableSettings = { cpuShares, ...(await limit('Burstable', kept?.burstable)), ...(tiered ? { unified: low } : {}) };
+    this.#warn(await fs.set(this.#path('Burstable'), burstableSettings), 'QoS class Burstable');
+    if (kept !== undefined)
+      this.#warn(await fs.set(this.#path('BestEffort'), await limit('BestEffort', kept.bestEffort)), 'QoS class BestEffort');
     if (tiered) this.#warn(await fs.set(this.#path('Guaranteed'), { unified: { 'memory.min': String(all), ...low } }), 'all pods');
+  }
+
+  /** A limit below what a class uses would be refused, or end its processes: it is held where it is. */
+  async #reachable(qos: PodQOSClass, bytes: number): Promise<number> {
+    const { fs } = this.#deps;
+    const used = await fs.read(this.#path(qos), fs.version === 1 ? 'memory.usage_in_bytes' : 'memory.current');
+    return Math.max(bytes, Number.parseInt(used ?? '0', 10) || 0);
   }
 
   async #applyLimits(create: boolean): Promise<void> {

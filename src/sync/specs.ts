@@ -53,6 +53,7 @@ export interface PodSpecsDeps {
   managers?: {
     placement(pod: Pod, container: Container): Promise<Placement>;
     podHasExclusiveCpus(pod: Pod): boolean;
+    hasExclusiveCpus(pod: Pod, container: Container): boolean;
   };
   images: Pick<CriImages, 'imageStatus'>;
   volumes: VolumeMounts;
@@ -140,7 +141,8 @@ export class PodSpecs implements SpecBuilder {
   }
 
   containerResources(pod: Pod, container: Container): LinuxContainerResources {
-    return containerResources(pod, container, this.#deps.node, { allocatable: this.#deps.allocatable() });
+    const exclusiveCpus = this.#deps.managers?.hasExclusiveCpus(pod, container) === true;
+    return containerResources(pod, container, this.#deps.node, { exclusiveCpus, allocatable: this.#deps.allocatable() });
   }
 
   sandboxOverhead(pod: Pod): LinuxContainerResources {

@@ -44,7 +44,7 @@ function placeFor(state: MemoryState, pod: Pod, request: MemoryRequest, hint: To
     place = found;
   }
   const within = place.affinity ?? 0n;
-  if (isEnough(state.nodes, within, request)) return within;
+  if (isEnough(state.nodes, within, request) && !isOneOfGroup(state.nodes, within)) return within;
   const wider = bestHint(hints().filter(({ affinity = 0n }) => (affinity & within) === within));
   if (wider === undefined) throw new Error('[memorymanager] failed to find NUMA nodes to extend the current topology hint');
   if (!wider.preferred && place.preferred) throw new Error('[memorymanager] failed to find the extended preferred hint');
@@ -54,6 +54,15 @@ function placeFor(state: MemoryState, pod: Pod, request: MemoryRequest, hint: To
 function isEnough(nodes: NumaNodes, mask: NumaMask, request: MemoryRequest): boolean {
   const free = (type: string) => numaNodes(mask).reduce((sum, id) => sum + (nodes.get(id)?.memory.get(type)?.free ?? 0), 0);
   return [...request].every(([type, size]) => free(type) >= size);
+}
+
+/**
+ * A single node that is in use as one of a group. The real kubelet gives memory of it away by itself; then sums drift apart as containers go, and
+ * its next start refuses the state.
+ */
+function isOneOfGroup(nodes: NumaNodes, mask: NumaMask): boolean {
+  const [id, ...others] = numaNodes(mask);
+  return id !== undefined && others.length === 0 && (nodes.get(id)?.cells.length ?? 1) > 1;
 }
 
 /** A group of nodes must not cross nodes that are used alone, or in another group. */
