@@ -41,6 +41,9 @@ export interface NodeVolumes {
 
 export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes> {
   const { rootDir, allocatable, log, events, objects, nodeLabels, plugins, pods, statsPeriodMs } = input;
+  const slowFiles = new FileThreads(systemClock);
+  const longFiles = new FileThreads(systemClock);
+  endInSpiteOf([slowFiles, longFiles]);
   const manager = new VolumeManager({
     clock: systemClock,
     random: systemRandom,
@@ -49,8 +52,8 @@ export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes>
     files: nodeFiles,
     owned: nodeOwnedFiles,
     mounts: nodeMounts,
-    slowFiles: new FileThreads(systemClock),
-    longFiles: new FileThreads(systemClock),
+    slowFiles,
+    longFiles,
     tools: nodeTools,
     podsDir: posix.join(rootDir, 'pods'),
     allocatable: () => allocatable,
@@ -67,4 +70,14 @@ export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes>
   });
   const stats = new VolumeStats({ clock: systemClock, log, pods, usageOf: (pod) => manager.usageOf(pod), periodMs: statsPeriodMs });
   return { manager, stats };
+}
+
+/** The end of a process waits for its threads, and one that a dead file system holds never comes: then the process ends itself by a signal. */
+function endInSpiteOf(threads: readonly FileThreads[]): void {
+  process.once('exit', () => {
+    if (threads.every(({ stuck }) => stuck === 0)) return;
+    process.removeAllListeners('SIGTERM');
+    process.kill(process.pid, 'SIGTERM');
+    process.kill(process.pid, 'SIGKILL');
+  });
 }

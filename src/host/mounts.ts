@@ -26,7 +26,14 @@ export interface Mounts {
   /** Mounts at `path` or below it, deepest and latest first: the order to unmount them. Links above `path` are resolved, `path` is not. */
   below(path: string): Promise<MountEntry[]>;
   /** Unmounts exactly `path`, never what a symlink there points to. Rejects with the tool's own words. */
-  unmount(path: string, options?: { lazy?: boolean }): Promise<void>;
+  unmount(path: string, options?: UnmountOptions): Promise<void>;
+}
+
+export interface UnmountOptions {
+  /** The name is free at once; the file system goes when nobody uses it any more. */
+  lazy?: boolean;
+  /** Ends what waits for the server of a network or FUSE file system with an error. */
+  force?: boolean;
 }
 
 /** A file system to mount. `target` exists and is not resolved; `source` may be a descriptor's path, which the kernel follows. */
@@ -66,7 +73,11 @@ export const nodeMounts: Mounts & Mounter = {
     // umount(2) follows a final symlink, whatever the tool is told: only what is itself a mount point is given to it.
     const real = await realParent(path);
     if (!(await readMounts()).some((mount) => mount.mountPoint === real)) throw new Error(`cannot unmount ${path}: not mounted`);
-    await tool('umount', [...(options.lazy === true ? ['--lazy'] : []), '--', real], `cannot unmount ${path}`);
+    await tool(
+      'umount',
+      [...(options.lazy === true ? ['--lazy'] : []), ...(options.force === true ? ['--force'] : []), '--', real],
+      `cannot unmount ${path}`,
+    );
   },
 
   async mount({ source, target, fsType, options }) {

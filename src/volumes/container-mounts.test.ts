@@ -34,6 +34,7 @@ const deps = (more: Partial<ContainerMountsDeps> = {}): ContainerMountsDeps => (
   owned: nodeOwnedFiles,
   mounts: nodeMounts,
   mounter: nodeMounts,
+  slowFiles: { run: () => Promise.reject(new Error('nothing is to be asked')) },
   find: async (pod, name) => {
     const volume = pod.spec.volumes?.find((v) => v.name === name) ?? { name };
     return { plugin: pluginFor(plugins, volume), resolved: plainVolume(volume) };

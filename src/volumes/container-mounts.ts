@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { Container, Pod, VolumeMount } from '../api/types.ts';
 import type { Mount, MountPropagation } from '../cri/types.ts';
+import type { SlowFiles } from '../host/file-threads/file-threads.ts';
 import type { Logger } from '../observe/log.ts';
 import { subPathTarget, volumeDir } from './paths.ts';
 import type { VolumePlugin } from './plugin.ts';
@@ -9,6 +10,8 @@ import { bindSubPath, type SubPathDeps } from './sub-paths.ts';
 import { VolumeError } from './volume-error.ts';
 
 export interface ContainerMountsDeps extends SubPathDeps {
+  /** For a look at what may hang. */
+  slowFiles: SlowFiles;
   /** A volume of the pod with its plug-in. */
   find(pod: Pod, volume: string): Promise<{ plugin: VolumePlugin; resolved: ResolvedVolume }>;
   podsDir: string;
@@ -25,6 +28,9 @@ export interface EnvValue {
   name: string;
   value: string;
 }
+
+/** Longest that a file system may take to answer, milliseconds. */
+const AnswerMs = 10_000;
 
 const Propagations: ReadonlyMap<string, MountPropagation> = new Map([
   ['None', 'PRIVATE'],
@@ -109,6 +115,7 @@ async function boundSubPath(
   const { pod, container, mount, index } = input;
   const target = subPathTarget(deps.podsDir, pod.metadata.uid, mount.name, container.name, index);
   try {
+    if (plugin.isHostPath || (await hasOwnFileSystem(deps, root))) await deps.slowFiles.run('kind', [posix.join(root, subPath)], AnswerMs);
     await bindSubPath(deps, { root, followRoot: plugin.isHostPath, subPath, target });
     return target;
   } catch (err) {
@@ -121,6 +128,14 @@ async function boundSubPath(
     const text = `failed to prepare subPath for volumeMount ${JSON.stringify(mount.name)} of container ${JSON.stringify(container.name)}`;
     throw new VolumeError('host', text, err);
   }
+}
+
+/**
+ * The walk of a sub path uses the few threads that all file calls share: where a server may be dead it is asked first, in a
+ * thread that can be left behind.
+ */
+async function hasOwnFileSystem({ mounts }: ContainerMountsDeps, root: string): Promise<boolean> {
+  return (await mounts.below(root)).some(({ fsType }) => fsType !== 'tmpfs' && fsType !== 'hugetlbfs');
 }
 
 /** Throws VolumeError where the mount asks for what it cannot have. Source: KEP-3857. */

@@ -12,7 +12,7 @@ export interface TearDownDeps {
   podsDir: string;
   files: Files;
   owned: OwnedFiles;
-  mounts: Pick<Mounts, 'below'>;
+  mounts: Pick<Mounts, 'below' | 'unmount'>;
   mounter: Pick<Mounter, 'unmountAll'>;
 }
 
@@ -89,7 +89,10 @@ interface Unmounted {
   cause: unknown;
 }
 
-/** Unmounts all at and below `paths`, the deepest and latest first. */
+/** File systems whose server may be dead: whoever waits for it keeps them busy for ever. */
+const MayHang = /^(fuse|nfs)/;
+
+/** Unmounts all at and below `paths`, the deepest and latest first. The pod's containers are stopped. */
 async function unmount({ mounts, mounter }: TearDownDeps, dir: string, paths: readonly string[]): Promise<Unmounted> {
   const look = async () => {
     const found = await mounts.below(dir);
@@ -102,6 +105,9 @@ async function unmount({ mounts, mounter }: TearDownDeps, dir: string, paths: re
     await mounter.unmountAll(found.map((mount) => mount.mountPoint));
   } catch (err) {
     cause = err;
+    for (const { mountPoint, fsType } of await look()) {
+      if (MayHang.test(fsType)) await mounts.unmount(mountPoint, { force: true }).catch(() => mounts.unmount(mountPoint, { lazy: true }));
+    }
   }
   return { left: await look(), cause };
 }

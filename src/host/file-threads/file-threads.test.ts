@@ -61,6 +61,7 @@ describe('FileThreads', () => {
     pass(6000);
     await assert.rejects(hung, (err) => err instanceof FileThreadError && err.code === 'timeout' && /within 6 s/.test(err.message));
     assert.deepEqual([files.stuck, threads[0]?.ended], [1, false]);
+    await assert.rejects(files.run('kind', ['/hung'], 1000), /has not answered when it was last asked/);
     const other = files.run('kind', ['/well'], 1000);
     threads[1]?.reply({ ok: true, value: undefined });
     assert.equal(await other, undefined);
@@ -82,6 +83,18 @@ describe('FileThreads', () => {
       await settle();
     }
     assert.deepEqual(await Promise.all(all), Array(6).fill('file'));
+  });
+
+  it('lets the next one begin when one is slow', async () => {
+    const { files, threads, pass, settle } = world();
+    const all = ['1', '2', '3', '4', '5'].map((path) => files.run('usage', [path, 60_000], 60_000));
+    await settle();
+    assert.equal(threads.length, 4);
+    pass(1000);
+    await settle();
+    assert.deepEqual(threads[4]?.asked, ['5']);
+    for (const thread of threads) thread.reply({ ok: true, value: undefined });
+    await Promise.all(all);
   });
 
   it('gives the error of the system with its code', async () => {

@@ -2,17 +2,20 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../clock.ts';
 import type { FileOperations } from './operations.ts';
 
-/** Threads at work at a time; more questions wait. */
+/** Threads that have just begun at a time; more questions wait. */
 const MaxThreads = 4;
+/** After that a thread is slow, and no reason for others to wait. */
+const LendMs = 1_000;
 /** Threads that wait for a file system that does not answer. Nothing ends them but its answer. */
-const MaxStuck = 32;
+const MaxStuck = 64;
 const IdleMs = 10_000;
 /** What a thread needs beside the time that its work may take. */
 const SlackMs = 5_000;
 
 export interface Question {
   operation: keyof FileOperations;
-  args: readonly unknown[];
+  /** A path, and what the operation takes beside it. */
+  args: readonly [string, ...unknown[]];
 }
 
 export type Answer = { ok: true; value: unknown } | { ok: false; message: string; code?: string };
@@ -50,14 +53,15 @@ export interface FileThread {
 
 /**
  * Threads beside the event loop and beside the four of Node's own that all file calls share: a mount whose server is dead holds
- * a thread for ever, and four of them would hold up the whole agent. One is started when it is needed and ends when it is idle; one
- * that does not come back is left behind, and its place is given to another.
+ * a thread for ever, and four of them would hold up the whole agent. One is started when it is needed and ends when it is idle. A slow
+ * one gives its place to another; one that does not come back is left behind, and its path is not asked for again until it does.
  */
 export class FileThreads implements SlowFiles {
   readonly #clock: Clock;
   readonly #start: () => FileThread;
   readonly #idle: { thread: FileThread; timer: Timer }[] = [];
   readonly #waiting: (() => void)[] = [];
+  readonly #stuckAt = new Set<string>();
   #busy = 0;
   #stuck = 0;
 
@@ -77,16 +81,28 @@ export class FileThreads implements SlowFiles {
     timeoutMs: number,
   ): Promise<ReturnType<FileOperations[N]>> {
     if (this.#stuck >= MaxStuck) throw new FileThreadError('too-many', `${this.#stuck} threads wait for file systems that do not answer`);
+    if (this.#stuckAt.has(args[0])) throw new FileThreadError('timeout', 'the file system has not answered when it was last asked');
     if (this.#busy >= MaxThreads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#busy++;
+    let holds = true;
+    const give = () => {
+      if (holds) this.#givePlace();
+      holds = false;
+    };
+    const lend = this.#clock.after(LendMs, give, true);
     try {
       return (await this.#ask({ operation, args }, timeoutMs + SlackMs)) as ReturnType<FileOperations[N]>;
     } finally {
-      // The place goes straight to the next one in the queue.
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#busy--;
-      else next();
+      lend.cancel();
+      give();
     }
+  }
+
+  /** Straight to the next one in the queue. */
+  #givePlace(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#busy--;
+    else next();
   }
 
   async #ask(question: Question, timeoutMs: number): Promise<unknown> {
@@ -99,7 +115,7 @@ export class FileThreads implements SlowFiles {
     const timer = this.#clock.after(timeoutMs, () => giveUp(undefined), true);
     const answer = await Promise.race([answered, late]).finally(() => timer.cancel());
     if (answer === undefined) {
-      this.#leave(thread, answered);
+      this.#leave(thread, answered, question.args[0]);
       throw new FileThreadError('timeout', `the file system has not answered within ${timeoutMs / 1000} s`);
     }
     this.#keep(thread);
@@ -123,12 +139,14 @@ export class FileThreads implements SlowFiles {
   }
 
   /** A thread in a system call cannot be ended: it ends when the call does. */
-  #leave(thread: FileThread, answered: Promise<Answer>): void {
+  #leave(thread: FileThread, answered: Promise<Answer>, path: string): void {
     this.#stuck++;
+    this.#stuckAt.add(path);
     void answered
       .catch(() => {})
       .then(() => {
         this.#stuck--;
+        this.#stuckAt.delete(path);
         thread.end();
       });
   }
