@@ -114,6 +114,11 @@ export const patchClaimStatus = (api: KubeApi, ns: string, name: string, body: o
   patch<PersistentVolumeClaim>(api, inNamespace(core, ns, 'persistentvolumeclaims', name, 'status'), body, o);
 export const getPersistentVolume = (api: KubeApi, name: string, o?: CallOptions) =>
   get<PersistentVolume>(api, apiPath(`${core}/persistentvolumes`, name), o);
+/** The versions that a server may have, the newest first. */
+export const TrustBundleVersions = ['v1', 'v1beta1'] as const;
+export const trustBundleTarget = (version: string): ListTarget => ({ path: `/apis/certificates.k8s.io/${version}/clustertrustbundles` });
+export const listTrustBundles = (api: KubeApi, version: string, o: CallOptions = {}) =>
+  api.request<unknown>({ method: 'GET', ...trustBundleTarget(version), query: { limit: 1 }, ...o });
 const runtimeClasses = '/apis/node.k8s.io/v1/runtimeclasses';
 export const runtimeClassTarget: ListTarget = { path: runtimeClasses };
 export const getRuntimeClass = (api: KubeApi, name: string, o?: CallOptions) => get<RuntimeClass>(api, apiPath(runtimeClasses, name), o);

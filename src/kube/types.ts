@@ -138,6 +138,11 @@ export interface PersistentVolume extends KubeObject {
   status?: { phase?: string };
 }
 
+/** certificates.k8s.io */
+export interface ClusterTrustBundle extends KubeObject {
+  spec: { signerName?: string; trustBundle: string };
+}
+
 export interface ObjectReference {
   kind?: string;
   namespace?: string;

@@ -16,6 +16,7 @@ import { type FoundPullSecrets, pullSecretsOf } from './pull-secrets.ts';
 import { RuntimeClasses } from './runtime-classes.ts';
 import { ServiceLister } from './service-lister.ts';
 import { TokenManager } from './token-manager.ts';
+import { type TrustBundleQuery, TrustBundles } from './trust-bundles.ts';
 import { WatchedObjects } from './watched-objects.ts';
 
 /** Sweeps of idle watches and expired tokens; contract node.md §10. */
@@ -48,6 +49,7 @@ export class ClusterObjects implements Service {
   readonly runtimeClasses: RuntimeClasses;
   readonly tokens: TokenManager;
   readonly #deps: ClusterObjectsDeps;
+  readonly #trustBundles: TrustBundles;
   readonly #configMaps: ObjectManager<KubeObject, ConfigMapValue>;
   readonly #secrets: ObjectManager<KubeObject, SecretValue>;
   #work: Promise<unknown> = Promise.resolve();
@@ -57,6 +59,7 @@ export class ClusterObjects implements Service {
     this.services = new ServiceLister(deps);
     this.runtimeClasses = new RuntimeClasses(deps);
     this.tokens = new TokenManager(deps);
+    this.#trustBundles = new TrustBundles(deps);
     this.#configMaps = managerOf(deps, configMapKind, (ns, name) => this.#configMaps.referrers(ns, name));
     this.#secrets = managerOf(deps, secretKind, (ns, name) => this.#secrets.referrers(ns, name));
   }
@@ -75,7 +78,7 @@ export class ClusterObjects implements Service {
 
   async stop(): Promise<void> {
     await this.#work;
-    await Promise.all([this.runtimeClasses.stop(), this.#configMaps.stop(), this.#secrets.stop()]);
+    await Promise.all([this.runtimeClasses.stop(), this.#trustBundles.stop(), this.#configMaps.stop(), this.#secrets.stop()]);
   }
 
   /** Before each sync of a pod. */
@@ -139,6 +142,11 @@ export class ClusterObjects implements Service {
   async serviceAccount(namespace: string, name: string): Promise<{ uid: string; annotations: ReadonlyMap<string, string> }> {
     const { metadata } = await getServiceAccount(this.#deps.api, namespace, name);
     return { uid: metadata.uid ?? '', annotations: new Map(Object.entries(metadata.annotations ?? {})) };
+  }
+
+  /** Certificates of the cluster's trust bundles; undefined when nothing matches. Rejects while they are not known. */
+  trustAnchors(query: TrustBundleQuery): Promise<string | undefined> {
+    return this.#trustBundles.anchors(query);
   }
 
   /** Asks the API server at each call: what it says is the proof that the pod may use the volume. */

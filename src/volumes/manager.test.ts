@@ -47,6 +47,7 @@ describe('VolumeManager', () => {
         token: async () => '',
         claim: none,
         persistentVolume: none,
+        trustAnchors: none,
         ...objects,
       },
       expandSubPath: (text) => text,

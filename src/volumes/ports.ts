@@ -1,5 +1,6 @@
 import type { Pod } from '../api/types.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../kube/types.ts';
+import type { Source } from './source-fields.ts';
 
 /** A ConfigMap as its files need it. */
 export interface ConfigMapObject {
@@ -28,6 +29,8 @@ export interface TokenRequest {
 export interface VolumeObjects {
   configMap(namespace: string, name: string): Promise<ConfigMapObject | undefined>;
   secret(namespace: string, name: string): Promise<SecretObject | undefined>;
+  /** PEM certificates of the cluster's trust bundles: of one by its name, or of a signer's whose labels match. */
+  trustAnchors(query: { name: string } | { signerName: string; labelSelector: Source | undefined }): Promise<string | undefined>;
   claim(namespace: string, name: string): Promise<PersistentVolumeClaim | undefined>;
   persistentVolume(name: string): Promise<PersistentVolume | undefined>;
   /** A token of the pod's service account, bound to the pod; kept and renewed by whoever implements this. */

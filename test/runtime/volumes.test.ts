@@ -23,6 +23,7 @@ describe('volumes on the real kernel', () => {
   it('mounts all kinds side by side, again without a change, and removes them', async () => {
     bed.objects.configMaps.set('default/conf', { data: new Map([['a.conf', 'x=1']]), binaryData: new Map([['b', Buffer.from([0, 255])]]) });
     bed.objects.secrets.set('default/key', { data: new Map([['password', Buffer.from('hidden')]]) });
+    bed.objects.trustBundles.set('roots', 'PEM');
     const volumes: Volume[] = [
       { name: 'disk', emptyDir: {} },
       { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '8Mi' } },
@@ -36,6 +37,8 @@ describe('volumes on the real kernel', () => {
             { serviceAccountToken: { path: 'token' } },
             { configMap: { name: 'conf', items: [{ key: 'a.conf', path: 'etc/a', mode: 0o600 }] } },
             { secret: { name: 'none', optional: true } },
+            { clusterTrustBundle: { name: 'roots', path: 'roots.pem' } },
+            { clusterTrustBundle: { signerName: 'example.com/none', path: 'none.pem', optional: true } },
             { downwardAPI: { items: [{ path: 'cpu', resourceFieldRef: { containerName: 'c', resource: 'limits.cpu' } }] } },
           ],
         },
@@ -60,9 +63,10 @@ describe('volumes on the real kernel', () => {
     assert.equal(await readFile(join(dir('kubernetes.io~downward-api', 'fields'), 'labels'), 'utf8'), 'app="web"');
     const all = dir('kubernetes.io~projected', 'all');
     assert.equal((await statfs(all)).type, TmpfsMagic);
-    assert.deepEqual((await readdir(all)).filter((n) => !n.startsWith('..')).sort(), ['cpu', 'etc', 'token']);
+    assert.deepEqual((await readdir(all)).filter((n) => !n.startsWith('..')).sort(), ['cpu', 'etc', 'none.pem', 'roots.pem', 'token']);
     assert.equal(await readFile(join(all, 'token'), 'utf8'), 'token-1');
     assert.equal(await mode(join(all, 'etc/a')), '600');
+    assert.deepEqual([await readFile(join(all, 'roots.pem'), 'utf8'), await readFile(join(all, 'none.pem'), 'utf8')], ['PEM', '']);
     assert.equal(await readFile(join(all, 'cpu'), 'utf8'), '2');
 
     // Another instance, as after a restart: finds all there and changes nothing.

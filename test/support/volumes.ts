@@ -24,6 +24,8 @@ export class FakeObjects implements VolumeObjects {
   readonly secrets = new Map<string, Partial<SecretObject>>();
   readonly claims = new Map<string, PersistentVolumeClaim>();
   readonly persistentVolumes = new Map<string, PersistentVolume>();
+  /** By name. */
+  readonly trustBundles = new Map<string, string>();
   tokenText = 'token-1';
 
   async configMap(namespace: string, name: string) {
@@ -42,6 +44,10 @@ export class FakeObjects implements VolumeObjects {
 
   async persistentVolume(name: string) {
     return this.persistentVolumes.get(name);
+  }
+
+  async trustAnchors(query: { name: string } | { signerName: string }) {
+    return 'name' in query ? this.trustBundles.get(query.name) : undefined;
   }
 
   async token() {

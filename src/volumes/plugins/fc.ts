@@ -14,6 +14,7 @@ const ScsiHosts = '/sys/class/scsi_host';
 /** A disk of a Fibre Channel network, by its target and unit or by its World Wide Identifier. */
 export class FibreChannel extends MountedVolume implements VolumePlugin {
   readonly name = 'kubernetes.io/fc';
+  override readonly relabel = true;
 
   constructor(deps: MountedVolumeDeps) {
     super('fc', deps);

@@ -30,6 +30,7 @@ export interface IscsiDeps extends MountedVolumeDeps {
 /** A unit of an iSCSI target. Needs iscsiadm and its daemon on the node. */
 export class Iscsi extends MountedVolume implements VolumePlugin {
   readonly name = 'kubernetes.io/iscsi';
+  override readonly relabel = true;
   readonly #sources: FileSources;
 
   constructor(deps: IscsiDeps) {

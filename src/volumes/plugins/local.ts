@@ -17,6 +17,7 @@ export interface LocalDeps extends MountedVolumeDeps {
 /** A directory or a disk of this node, given out as a PersistentVolume. */
 export class Local extends MountedVolume implements VolumePlugin {
   readonly name = 'kubernetes.io/local-volume';
+  override readonly relabel = true;
   readonly #slowFiles: LocalDeps['slowFiles'];
 
   constructor(deps: LocalDeps) {

@@ -3,7 +3,7 @@ import type { ContentKind } from '../content-volume.ts';
 import { fsUserOf } from '../fs-user.ts';
 import { configMapFiles, downwardFiles, type FileSources, objectsOf, secretFiles } from '../object-files.ts';
 import type { Payload } from '../payload.ts';
-import { defaultModeOf, has, type Source, sourceOf, sourcesOf, textField } from '../source-fields.ts';
+import { defaultModeOf, has, isOptional, type Source, sourceOf, sourcesOf, textField } from '../source-fields.ts';
 import { isFinal, textOf, VolumeError } from '../volume-error.ts';
 
 /** Contract node.md §10. */
@@ -24,7 +24,7 @@ const Readers: Readonly<Record<string, Reader>> = {
   configMap: (p, source) => configMapFiles(p.sources, p.pod, textField(source, 'name'), source, p.defaultMode),
   downwardAPI: (p, source) => downwardFiles(p.sources, p.pod, source, p.defaultMode),
   serviceAccountToken: tokenFile,
-  clusterTrustBundle: () => notYet('clusterTrustBundle'),
+  clusterTrustBundle: trustBundleFile,
   podCertificate: () => notYet('podCertificate'),
 };
 
@@ -52,7 +52,7 @@ async function project(projection: Projection, part: Source): Promise<Payload> {
   return reader(projection, sourceOf(part[key]));
 }
 
-/** A token is for the pod's eyes: where a user or a group can be given the file, nobody else may read it. */
+/** A token is for the pod's eyes. */
 async function tokenFile({ sources, pod, defaultMode, fsGroup }: Projection, source: Source): Promise<Payload> {
   const path = textField(source, 'path');
   const seconds = source['expirationSeconds'];
@@ -61,9 +61,34 @@ async function tokenFile({ sources, pod, defaultMode, fsGroup }: Projection, sou
     expirationSeconds: typeof seconds === 'number' ? seconds : DefaultTokenSeconds,
     path,
   });
+  return new Map([[path, { data: Buffer.from(token), ...privateFile({ pod, defaultMode, fsGroup }) }]]);
+}
+
+/** Where a user or a group can be given the file, nobody else may read it. */
+function privateFile({ pod, defaultMode, fsGroup }: Pick<Projection, 'pod' | 'defaultMode' | 'fsGroup'>): {
+  mode: number;
+  uid: number | undefined;
+} {
   const uid = fsUserOf(pod);
-  const mode = uid !== undefined || fsGroup !== undefined ? 0o600 : defaultMode;
-  return new Map([[path, { data: Buffer.from(token), mode, uid }]]);
+  return { uid, mode: uid !== undefined || fsGroup !== undefined ? 0o600 : defaultMode };
+}
+
+async function trustBundleFile(projection: Projection, source: Source): Promise<Payload> {
+  const [name, signerName] = [textField(source, 'name'), textField(source, 'signerName')];
+  if (name === '' && signerName === '') {
+    throw new VolumeError('invalid', 'ClusterTrustBundle projection requires either name or signerName to be set');
+  }
+  const labelSelector = has(source, 'labelSelector') ? sourceOf(source['labelSelector']) : undefined;
+  const query = name === '' ? { signerName, labelSelector } : { name };
+  const anchors = await objectsOf(projection.sources, 'ClusterTrustBundles').trustAnchors(query);
+  if (anchors === undefined && !isOptional(source)) {
+    const text =
+      name === ''
+        ? 'combination of signerName and labelSelector matched zero ClusterTrustBundles'
+        : `while getting ClusterTrustBundle: clustertrustbundle.certificates.k8s.io ${JSON.stringify(name)} not found`;
+    throw new VolumeError('not-found', text);
+  }
+  return new Map([[textField(source, 'path'), { data: Buffer.from(anchors ?? ''), ...privateFile(projection) }]]);
 }
 
 function notYet(kind: string): never {
