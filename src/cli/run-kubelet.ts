@@ -17,7 +17,9 @@ import { type Handler, HttpService } from '../server/http.ts';
 import { readOnlyHandler } from '../server/readonly.ts';
 import { counted, RequestMetrics } from '../server/request-metrics.ts';
 import { HealthResults } from '../server/slis.ts';
+import { exposition, type MetricFamily } from '../stats/exposition.ts';
 import { nodeEviction } from './eviction.ts';
+import { observeNode } from './info-metrics.ts';
 import { type RealNode, realNode } from './node.ts';
 import { kubeletServer } from './server.ts';
 import { type NodeStats, nodeStats } from './stats.ts';
@@ -47,6 +49,7 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   const node = await realNode({ flags, config: resolved, log, metrics, registry, probeMetrics, signal });
   metrics.node(node.nodeName);
   observeProcess(registry, countOpenFiles);
+  observeNode(registry, node);
   registry.collect(() => metrics.pods(podCounts(node.kubelet)));
   const certificates = await certificatesOf(node, { flags, config: resolved, log, registry });
   const stats = await nodeStats({ node, flags, config: resolved });
@@ -84,6 +87,13 @@ async function certificatesOf(node: RealNode, settings: { flags: KubeletFlags; c
   return nodeCertificates({ ...settings, cluster, nodeName, hostIPs });
 }
 
+const startTime: MetricFamily = {
+  name: 'process_start_time_seconds',
+  help: 'Start of the process, seconds since 1970',
+  type: 'gauge',
+  samples: [{ value: performance.timeOrigin / 1000 }],
+};
+
 const ping: HealthCheck = { name: 'ping', check: () => undefined };
 /** Lines are written as they come, by the one thread that also answers here: there is no writer of its own that could hang. */
 const logCheck: HealthCheck = { name: 'log', check: () => undefined };
@@ -109,7 +119,7 @@ function readOnlyEndpoints(node: RealNode, stats: NodeStats, registry: Metrics, 
     slis,
     pods: () => kubelet.pods(),
     metrics: async () => (await registry.text()) + (await stats.storageMetrics()),
-    probeMetrics: async () => probeMetrics.text(),
+    probeMetrics: async () => probeMetrics.text() + exposition([startTime]),
     ...stats,
   });
 }
