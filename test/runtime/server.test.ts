@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '../../scripts/node/freePort.ts';
+import { clientFrame, opcodes, WebSocketReader } from '../../src/server/streaming/websocket-frames.ts';
 import { newAuthority } from '../e2e/cluster/pki.ts';
 import { type Agent, removePods, startAgent } from '../support/agent.ts';
 import { BUSYBOX_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
@@ -19,6 +20,7 @@ import {
   type KubeletClient,
   openSpdy,
   openTunnel,
+  openWebSocket,
   Refused,
 } from '../support/kubeletClient.ts';
 
@@ -177,6 +179,61 @@ for (const protocol of ['v4.channel.k8s.io', 'v5.channel.k8s.io']) {
     assert.deepEqual([good.stdout.toString(), good.stderr.toString(), exitCode(good.status)], ['out\n', 'err\n', 0]);
     assert.equal(exitCode((await run('exit 7')).status), 7);
   });
+}
+
+for (const protocol of ['', 'channel.k8s.io', 'base64.channel.k8s.io', 'v4.base64.channel.k8s.io']) {
+  test(`exec by the older WebSocket protocol ${JSON.stringify(protocol)}`, async () => {
+    const name = await podName('idle');
+    const path = execPath(name, ['echo', 'out'], 'output=1');
+    const isText = protocol.includes('base64');
+    const told = isText ? (await base64Channels(path, protocol)).get('1') : (await execWebSocket(admin, path, protocol)).stdout.toString();
+    assert.equal(told, 'out\n');
+  });
+}
+
+for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io']) {
+  test(`port-forward by WebSocket ${protocol}`, async () => {
+    const name = await podName('idle');
+    const { socket, head } = await openWebSocket(admin, `/portForward/default/${name}?port=8080`, protocol);
+    const isText = protocol.includes('base64');
+    const reader = new WebSocketReader('server');
+    const data = new Map<string, Buffer[]>();
+    const take = (chunk: Buffer) => {
+      for (const piece of reader.read(chunk)) {
+        if (piece.type !== 'message' || piece.data.length === 0) continue;
+        const channel = isText ? piece.data.toString()[0] : String(piece.data[0]);
+        const rest = piece.data.subarray(1);
+        data.set(channel ?? '', [...(data.get(channel ?? '') ?? []), isText ? Buffer.from(rest.toString(), 'base64') : rest]);
+      }
+    };
+    take(head);
+    socket.on('data', take);
+    const hello = isText ? Buffer.from(`0${Buffer.from('hello').toString('base64')}`) : Buffer.from('\0hello');
+    socket.write(clientFrame(isText ? opcodes.text : opcodes.binary, hello));
+    for (let i = 0; i < 200 && Buffer.concat(data.get('0') ?? []).length < 7; i++) await sleep(20);
+    socket.destroy();
+    const received = Buffer.concat(data.get('0') ?? []);
+    assert.deepEqual([received.readUInt16LE(0), received.subarray(2).toString()], [8080, 'hello']);
+    assert.equal(Buffer.concat(data.get('1') ?? []).readUInt16LE(0), 8080);
+  });
+}
+
+/** The text of each channel of an exec by one of the base64 protocols. */
+async function base64Channels(path: string, protocol: string): Promise<Map<string, string>> {
+  const { socket, head } = await openWebSocket(admin, path, protocol);
+  const reader = new WebSocketReader('server');
+  const channels = new Map<string, string>();
+  const take = (chunk: Buffer) => {
+    for (const piece of reader.read(chunk)) {
+      if (piece.type === 'close') socket.end(clientFrame(opcodes.close, Buffer.from([3, 232])));
+      if (piece.type !== 'message') continue;
+      const text = piece.data.toString();
+      channels.set(text.slice(0, 1), (channels.get(text.slice(0, 1)) ?? '') + Buffer.from(text.slice(1), 'base64').toString());
+    }
+  };
+  take(head);
+  for await (const chunk of socket as AsyncIterable<Buffer>) take(chunk);
+  return channels;
 }
 
 test('1 MiB of input comes back whole, and the end of input ends the command', async () => {
