@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { type AdmissionVerdict, rejectionLabel } from './admission/chain.ts';
 import type { PodUid } from './api/brands.ts';
 import { podUid } from './api/brands.ts';
-import { isStaticPod, podFullName } from './api/pod.ts';
+import { isStaticPod } from './api/pod.ts';
 import type { Pod } from './api/types.ts';
 import { containerHashHex } from './compat/container-hash.ts';
 import type { ContainerGcPolicy } from './containers/container-gc.ts';
@@ -17,6 +17,7 @@ import { podsWithStatus } from './kubelet/pods-with-status.ts';
 import { preemption } from './kubelet/preemption.ts';
 import { createPublisher } from './kubelet/publisher.ts';
 import { createResizes, type ResizePort } from './kubelet/resize.ts';
+import { createSweeps } from './kubelet/sweeps.ts';
 import type { ClusterPort } from './node/cluster-port.ts';
 import { nodeReference } from './node/node-reference.ts';
 import { RuntimeState } from './node/runtime-state.ts';
@@ -33,7 +34,7 @@ import { Dispatcher } from './pods/dispatcher.ts';
 import { Housekeeping } from './pods/housekeeping.ts';
 import { Intake } from './pods/intake.ts';
 import { isMirrorOf } from './pods/mirrors.ts';
-import type { PodCgroupsPort, PodDirs, PodVolumes } from './pods/ports.ts';
+import type { PodCgroupsPort, PodDirs, PodUserNamespaces, PodVolumes } from './pods/ports.ts';
 import { StartSlots } from './pods/start-slots.ts';
 import { PodStartTimes } from './pods/start-times.ts';
 import { PodStore } from './pods/store.ts';
@@ -73,6 +74,10 @@ export interface KubeletPorts {
   };
   dirs: PodDirs & { sweep(isKnown: (uid: string) => boolean): Promise<void> };
   probes: ProbePort;
+  /** Absent where the feature gate is off. */
+  userNamespaces?: PodUserNamespaces | undefined;
+  /** Whether the pod's runtime handler can mount recursively read-only, as far as it is known. */
+  recursiveReadOnly?(pod: Pod): boolean;
   /** What keeps the disk from filling up, started last: log rotation, image GC. */
   upkeep?: readonly Service[];
   backOffKey: BackOffKey;
@@ -219,6 +224,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     volumes: ports.volumes,
     objects: ports.cluster?.objects,
     dirs: ports.dirs,
+    userNamespaces: ports.userNamespaces,
     probes,
     resizes: resizes.lane,
     network: runtimeState,
@@ -322,24 +328,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     hasListed: () => relist.hasListed,
     begin: (pod) => intake.begin(pod),
     forget,
-    sweepMirrors: async (signal) => {
-      if (cluster === undefined) return;
-      // Wanted, or still on its way out.
-      const shown = new Set([...store.all(), ...dispatcher.states().map((s) => s.pod)].filter(isStaticPod).map(podFullName));
-      await cluster.mirrors.sweep((mirror) => shown.has(podFullName(mirror)), signal);
-    },
-    sweepDisk: async (isKnown) => {
-      await ports.volumes.releaseUnknown?.(isKnown);
-      resizes.retain(isKnown);
-      await ports.dirs.sweep(isKnown);
-      await ports.cgroups.sweep(isKnown);
-      await ports.cgroups.updateQOS(
-        store
-          .all()
-          .map((pod) => resizes.manager.allocated(pod))
-          .filter((pod) => dispatcher.state(podUid(pod.metadata.uid))?.phase !== 'finished'),
-      );
-    },
+    ...createSweeps({ ...ports, userNamespaces: ports.userNamespaces, cluster, resizes, store, dispatcher: () => dispatcher }),
     collect: () => {
       const alive = new Set([...relist.records().values()].flatMap((r) => [...r.containers.keys()]));
       observer.forget(alive);

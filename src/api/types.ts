@@ -250,6 +250,7 @@ export interface Volume {
   secret?: Record<string, unknown>;
   projected?: Record<string, unknown>;
   downwardAPI?: Record<string, unknown>;
+  image?: { reference?: string; pullPolicy?: Container['imagePullPolicy'] };
   [source: string]: unknown;
 }
 

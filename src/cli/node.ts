@@ -41,7 +41,6 @@ import { nodeAllocatable, nodeCapacity, podsLimits } from '../resources/node-all
 import { PodCgroups, type PodCgroupsOptions, podCgroupsScope } from '../resources/pod-cgroups.ts';
 import { totalReservation } from '../resources/reservations.ts';
 import { expandStaticCommand } from '../sync/env-expansion.ts';
-import type { NodeSettings } from '../sync/node-settings.ts';
 import { PodSpecs } from '../sync/specs.ts';
 import type { VolumeStatsSource } from '../volumes/volume-stats.ts';
 
@@ -49,10 +48,12 @@ import { nodeAdmission } from './admission.ts';
 import { cgroupDriver, openDriver } from './cgroup-driver.ts';
 import type { ClusterInput, ClusterLink } from './cluster.ts';
 import { nodeImages } from './images.ts';
+import { nodeSettings } from './node-settings.ts';
 import { nodePlugins } from './plugins.ts';
 import { enforceReservations, nodeReservations, qosReserve } from './reserved.ts';
 import { nodeResize } from './resize.ts';
 import { guarded, openResourceManagers } from './resource-managers.ts';
+import { nodeHandlers } from './runtime-handlers.ts';
 import { podSources } from './sources.ts';
 import { nodeUpkeep } from './upkeep.ts';
 import { nodeVolumes } from './volumes.ts';
@@ -197,6 +198,9 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
   const objects = cluster?.objects;
   const pluginHandlers = new Map<PluginType, PluginHandler>();
   if (cluster !== undefined) pluginHandlers.set('CSIPlugin', cluster.csi.handler);
+  const status = () => kubelet.runtimeState.status();
+  const handlers = await nodeHandlers({ config, rootDir: flags.rootDir, log, status, objects });
+  const { runtimeHandlers, userNamespaces } = handlers;
   const { manager: volumes, stats: volumeStats } = await nodeVolumes({
     rootDir: flags.rootDir,
     allocatable,
@@ -207,6 +211,7 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     plugins: cluster === undefined ? [] : [cluster.csi.plugin],
     statsPeriodMs: config.volumeStatsAggPeriodMs,
     pods: () => kubelet.pods(),
+    recursiveReadOnly: handlers.recursiveReadOnly,
   });
   const settings = nodeSettings(config, flags, machine, cgroupFs.version, await isSwapAccounted(cgroupFs, cgroupScope));
   const specs = new PodSpecs({
@@ -223,7 +228,8 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     managers,
     images: runtime.images,
     volumes,
-    runtimeHandlers: objects?.runtimeClasses ?? { handlerOf: noRuntimeClasses },
+    runtimeHandlers,
+    userNamespaces,
     ...(objects === undefined ? {} : { objects: objects.env, serviceEnv: (pod: Pod) => objects.services.serviceEnv(pod) }),
     files,
     random: systemRandom,
@@ -261,6 +267,8 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     volumes,
     dirs: new PodDirectories({ files, log, podsDir, mountsBelow: async (path) => (await nodeMounts.below(path)).map((m) => m.mountPoint) }),
     probes: { runner: new Probers({ runtime: runtime.runtime, schedule, expandCommand }), schedule, metrics: probeMetrics },
+    userNamespaces,
+    recursiveReadOnly: handlers.knownRecursiveReadOnly,
     upkeep: [...managerServices, upkeep.logRotation, upkeep.imageGc, volumeStats, nodePlugins(flags.rootDir, pluginHandlers, log)],
     backOffKey: backoffKey,
     terminationMessage: (status) => terminationMessage(status, systemTailReader),
@@ -363,39 +371,4 @@ function cgroupOptions(config: ResolvedConfig, driver: CgroupDriver, limits: Pod
     ...(config.memoryThrottlingFactor === undefined ? {} : { memoryThrottlingFactor: config.memoryThrottlingFactor }),
     limits,
   };
-}
-
-function nodeSettings(
-  config: ResolvedConfig,
-  flags: KubeletFlags,
-  machine: Machine,
-  cgroupVersion: 1 | 2,
-  swapAccounted: boolean,
-): NodeSettings {
-  return {
-    cgroupVersion,
-    memory: machine.memory,
-    swap: machine.swap,
-    hugepageSizes: machine.hugepages.map((h) => h.pageSize),
-    pageSize: 4096,
-    swapControllerAvailable: swapAccounted,
-    cpuCFSQuota: config.cpuCFSQuota,
-    cpuCFSQuotaPeriodUs: config.cpuCFSQuotaPeriodMs * 1000,
-    singleProcessOOMKill: config.singleProcessOOMKill ?? cgroupVersion === 1,
-    memoryQoS: config.gates.enabled('MemoryQoS'),
-    memoryReservationPolicy: config.memoryReservationPolicy,
-    ...(config.memoryThrottlingFactor === undefined ? {} : { memoryThrottlingFactor: config.memoryThrottlingFactor }),
-    swapBehavior: config.memorySwap.swapBehavior === 'LimitedSwap' ? 'LimitedSwap' : 'NoSwap',
-    extraMaskedPaths: machine.thermalThrottlePaths,
-    defaultPodSysctls: config.defaultPodSysctls,
-    containerStopSignals: config.gates.enabled('ContainerStopSignals'),
-    seccompDefault: config.seccompDefault || flags.seccompDefault,
-    seccompProfileRoot: posix.join(flags.rootDir, 'seccomp'),
-  };
-}
-
-/** RuntimeClasses live in the API server. */
-async function noRuntimeClasses(name: string | undefined): Promise<string> {
-  if (name === undefined || name === '') return '';
-  throw new Error(`runtimeClassName ${JSON.stringify(name)}: a node without an API server knows no RuntimeClass`);
 }

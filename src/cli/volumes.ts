@@ -31,6 +31,8 @@ export interface NodeVolumesInput {
   statsPeriodMs: number;
   /** Those whose volumes are measured. */
   pods(): readonly Pod[];
+  /** The pod's runtime handler can mount recursively read-only. */
+  recursiveReadOnly(pod: Pod): Promise<boolean>;
 }
 
 /** The volumes of pods on this machine, and what they hold. */
@@ -40,7 +42,7 @@ export interface NodeVolumes {
 }
 
 export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes> {
-  const { rootDir, allocatable, log, events, objects, nodeLabels, plugins, pods, statsPeriodMs } = input;
+  const { rootDir, allocatable, log, events, objects, nodeLabels, plugins, pods, statsPeriodMs, recursiveReadOnly } = input;
   const slowFiles = new FileThreads(systemClock);
   const longFiles = new FileThreads(systemClock);
   endInSpiteOf([slowFiles, longFiles]);
@@ -65,7 +67,7 @@ export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes>
     nodeLabels,
     plugins,
     expandSubPath,
-    recursiveReadOnly: () => false,
+    recursiveReadOnly,
     ...(await volumeFeatures()),
   });
   const stats = new VolumeStats({ clock: systemClock, log, pods, usageOf: (pod) => manager.usageOf(pod), periodMs: statsPeriodMs });

@@ -63,7 +63,9 @@ export class ImageManager {
     try {
       return { imageRef: await this.#ensure(req, object) };
     } catch (err) {
-      if (err instanceof ImageError) this.#deps.events.event(object, 'Warning', 'Failed', `Error: ${err.code}`);
+      // Of an image volume each container that mounts it tells so.
+      if (err instanceof ImageError && req.fieldPath !== undefined)
+        this.#deps.events.event(object, 'Warning', 'Failed', `Error: ${err.code}`);
       throw err;
     }
   }

@@ -10,7 +10,7 @@ import { PodStatusPublisher, type StatusPublisherDeps } from '../status/publishe
 import type { ReasonCache } from '../status/reason-cache.ts';
 
 export interface PublisherInput {
-  ports: { clock: Clock; log: Logger; timeline: Timeline; runtimeName: string };
+  ports: { clock: Clock; log: Logger; timeline: Timeline; runtimeName: string; recursiveReadOnly?(pod: Pod): boolean };
   hostIPs(): readonly string[];
   statuses: StatusManager;
   reasons: ReasonCache;
@@ -22,7 +22,7 @@ export interface PublisherInput {
 /** Where statuses of pods come from, and who hears of them. */
 export function createPublisher({ ports, hostIPs, statuses, reasons, probes, startTimes, resize }: PublisherInput): Publisher {
   const { clock, log, timeline } = ports;
-  const node = { hostIPs, runtimeName: () => ports.runtimeName, recursiveReadOnly: () => false };
+  const node = { hostIPs, runtimeName: () => ports.runtimeName, recursiveReadOnly: (pod: Pod) => ports.recursiveReadOnly?.(pod) ?? false };
   return new Publisher({
     inner: new PodStatusPublisher({ manager: statuses, reasons, probes, node, clock, ...(resize === undefined ? {} : { resize }) }),
     manager: statuses,

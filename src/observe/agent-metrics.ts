@@ -123,6 +123,19 @@ export function createAgentMetrics(metrics: Metrics, monotonicSeconds: () => num
       ]);
       errors.inc({ container_type: kind, code: errorCode });
     },
+    userNamespacedPodStarted(failed) {
+      metrics.counter('kubelet_started_user_namespaced_pods_total', '[ALPHA] Starts of pods of their own user namespace, tried').inc();
+      const errors = metrics.counter('kubelet_started_user_namespaced_pods_errors_total', '[ALPHA] Those starts that failed');
+      if (failed) errors.inc();
+    },
+    imageVolumesMounted(requested, failed) {
+      if (requested === 0) return;
+      metrics.counter('kubelet_image_volume_requested_total', '[BETA] Image volumes asked for').inc({}, requested);
+      const outcome = failed
+        ? metrics.counter('kubelet_image_volume_mounted_errors_total', '[BETA] Image volumes that could not be mounted')
+        : metrics.counter('kubelet_image_volume_mounted_succeed_total', '[BETA] Image volumes mounted');
+      outcome.inc({}, requested);
+    },
     containerTerminated(kind, exitCode, reason) {
       const labels = ['container_type', 'exit_code', 'reason'];
       const counter = metrics.counter('kubelet_terminated_containers_total', '[ALPHA] Containers that ended', labels);

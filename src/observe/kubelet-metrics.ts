@@ -16,6 +16,10 @@ export interface KubeletMetrics {
   podStarted(seconds: number): void;
   /** kubelet_pod_start_sli_duration_seconds (pulls and init left out) and kubelet_pod_start_total_duration_seconds. */
   podReady(sliSeconds: number, totalSeconds: number): void;
+  /** kubelet_started_user_namespaced_pods_total, _errors_total. */
+  userNamespacedPodStarted(failed: boolean): void;
+  /** kubelet_image_volume_requested_total, _mounted_succeed_total, _mounted_errors_total. */
+  imageVolumesMounted(requested: number, failed: boolean): void;
   /** kubelet_pod_status_sync_duration_seconds. */
   statusSynced(seconds: number): void;
   /** kubelet_terminated_containers_total. */
@@ -33,6 +37,8 @@ export const noKubeletMetrics: KubeletMetrics = {
   listed() {},
   sandboxStarted() {},
   containerStarted() {},
+  userNamespacedPodStarted() {},
+  imageVolumesMounted() {},
   containerTerminated() {},
   statusSynced() {},
   workerStarted() {},

@@ -43,6 +43,13 @@ export interface PodDirs {
   make(pod: Pod): Promise<void>;
 }
 
+/** The blocks of ids that pods of their own user namespace have. */
+export interface PodUserNamespaces {
+  release(uid: string): Promise<void>;
+  /** Frees those of pods that nobody knows. Never rejects. */
+  sweep(isKnown: (uid: string) => boolean): Promise<void>;
+}
+
 /** Probe workers and their results. */
 export interface PodProbes {
   add(pod: Pod): void;

@@ -15,6 +15,7 @@ import { deadlineExceeded, deadlineRemainingMs } from '../sync/deadline.ts';
 import { isBackOff, SyncError } from '../sync/errors.ts';
 import { containerEventObject, podEventObject } from '../sync/event-object.ts';
 import { execute } from '../sync/execute.ts';
+import { ImageVolumes } from '../sync/image-volumes.ts';
 import { textOf } from '../sync/kill.ts';
 import { plan } from '../sync/plan.ts';
 import { statusesOf } from '../sync/plan-input.ts';
@@ -84,6 +85,7 @@ class PodSync {
   readonly #state: PodLifecycle;
   readonly #memory: LaneMemory;
   readonly #signal: AbortSignal;
+  readonly #imageVolumes: ImageVolumes;
   readonly #sandboxes = new Map<number, ReturnType<SyncDeps['specs']['sandbox']>>();
   /** Containers that do not run for a reason that the status knows. */
   #explained: ReadonlySet<string> = new Set();
@@ -91,6 +93,7 @@ class PodSync {
   #prepared = false;
   /** A resize is tried once a sync, and does not keep containers from starting. */
   #resize: { failure: SyncError | undefined } | undefined;
+  #madeUserNamespace = false;
 
   constructor(deps: SyncStepDeps, pod: Pod, state: PodLifecycle, memory: LaneMemory, signal: AbortSignal) {
     this.#deps = deps;
@@ -98,6 +101,7 @@ class PodSync {
     this.#state = state;
     this.#memory = memory;
     this.#signal = signal;
+    this.#imageVolumes = new ImageVolumes(deps.sync.images, pod);
   }
 
   /** Gives the start slot back, however the sync ended. */
@@ -202,7 +206,10 @@ class PodSync {
     const { sync, crashLoop, slots, timeline } = this.#deps;
     const pod = this.#pod;
     const failures = new Map<string, SyncError>();
-    if (actions.some((a) => a.type === 'RunPodSandbox')) this.#slot ??= await slots.acquire(isCriticalPod(pod), this.#signal);
+    if (actions.some((a) => a.type === 'RunPodSandbox')) {
+      this.#madeUserNamespace = pod.spec.hostUsers === false;
+      this.#slot ??= await slots.acquire(isCriticalPod(pod), this.#signal);
+    }
     if (actions.some((a) => a.type === 'RunPodSandbox' || a.type === 'StartContainer')) {
       const failure = await this.#prepare();
       if (failure !== undefined) return failures.set('', failure);
@@ -219,6 +226,7 @@ class PodSync {
       observed,
       memory: this.#memory,
       sandbox: (attempt) => this.#sandbox(attempt),
+      imageVolumes: this.#imageVolumes,
       slot: this.#slot ?? noSlot,
       signal: this.#signal,
       made,
@@ -310,6 +318,7 @@ class PodSync {
 
   #outcome(failures: ReadonlyMap<string, SyncError>, waits: readonly BackOffWait[], timeLeft: number | undefined): StepResult {
     const { random, sync, runtimeState } = this.#deps;
+    if (this.#madeUserNamespace) sync.metrics.userNamespacedPodStarted(failures.size > 0);
     const resync = jitter(random, this.#deps.syncFrequencyMs, 0.5);
     const delays = waits.map((w) => w.remainingMs);
     if (timeLeft !== undefined) delays.push(timeLeft);

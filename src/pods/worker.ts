@@ -13,7 +13,16 @@ import { podGraceSeconds } from '../sync/grace.ts';
 import { killPod, textOf } from '../sync/kill.ts';
 import type { LaneStep } from './lane.ts';
 import { isTakenAway, type PodLifecycle, type StepResult } from './lifecycle.ts';
-import type { PodCgroupsPort, PodObserver, PodProbes, PodTimeline, PodVolumes, RuntimeSuspect, StatusPublisher } from './ports.ts';
+import type {
+  PodCgroupsPort,
+  PodObserver,
+  PodProbes,
+  PodTimeline,
+  PodUserNamespaces,
+  PodVolumes,
+  RuntimeSuspect,
+  StatusPublisher,
+} from './ports.ts';
 import { type SyncStepDeps, syncPod } from './sync-pod.ts';
 
 /** Contract pod-lifecycle §4: a failed step is tried again after 10 s and up to half more. */
@@ -30,6 +39,7 @@ export interface WorkerDeps extends SyncStepDeps {
   publisher: StatusPublisher;
   cgroups: PodCgroupsPort;
   volumes: PodVolumes;
+  userNamespaces?: Pick<PodUserNamespaces, 'release'> | undefined;
   probes: PodProbes;
   runtimeState: RuntimeSuspect;
   timeline: PodTimeline;
@@ -113,6 +123,7 @@ export class PodWorker {
     await deps.volumes.unmount(state.pod, signal);
     deps.objects?.unregister(state.uid);
     await deps.cgroups.destroyPod(state.pod);
+    await deps.userNamespaces?.release(state.uid);
     // What is asked for again goes on where it was: its counts and logs stay.
     if (isTakenAway(state) && state.restart === undefined) await deps.cleanup(state.uid, state.pod);
     if (!state.orphan) deps.publisher.terminated(state.pod);

@@ -53,7 +53,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     targetId: input.targetId,
   });
   const { command, args } = expandCommandAndArgs(container, input.env);
-  const mapped = userns === undefined ? {} : { uidMappings: userns.uids, gidMappings: userns.gids };
+  const mapped = userns === undefined || userns.uids.length === 0 ? {} : { uidMappings: userns.uids, gidMappings: userns.gids };
   const { stopSignal } = container.lifecycle ?? {};
   const resources = containerResources(pod, container, node, {
     exclusiveCpus: input.placement?.exclusiveCpus === true,

@@ -1,21 +1,23 @@
 import type { SandboxId } from '../api/brands.ts';
 import type { Container, LifecycleHandler, Pod } from '../api/types.ts';
 import type { CriRuntime } from '../cri/ports.ts';
-import type { ContainerConfig, LinuxContainerResources, PodSandboxConfig } from '../cri/types.ts';
+import type { ContainerConfig, ImageSpec, LinuxContainerResources, PodSandboxConfig, UserNamespace } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import type { ObservedPod } from '../pleg/types.ts';
 import type { SyncError } from './errors.ts';
+import type { ImageVolumes } from './image-volumes.ts';
 import type { PodResizer } from './resize-pod.ts';
 
 /** Makes an image present. Rejects with an error whose `code` is the waiting reason (contract: events.md §4). */
 export interface ImageEnsurer {
   ensureImage(req: {
     pod: Pod;
-    container: Container;
-    fieldPath: string;
+    container: Pick<Container, 'image' | 'imagePullPolicy'>;
+    /** Absent for the image of a volume: what is told is then about the pod. */
+    fieldPath?: string;
     sandboxConfig: PodSandboxConfig;
     signal: AbortSignal;
   }): Promise<{ imageRef: string }>;
@@ -43,6 +45,10 @@ export interface ContainerSpecInput {
   podIps: string[];
   /** The container whose processes an ephemeral container is to see. */
   targetId?: string | undefined;
+  /** As the sandbox has it. */
+  userns?: UserNamespace | undefined;
+  /** By the name of the volume: the images that it mounts. */
+  imageVolumes?: ReadonlyMap<string, ImageSpec>;
   signal: AbortSignal;
 }
 
@@ -58,6 +64,10 @@ export interface HookRunner {
 export interface SyncMetrics {
   sandboxStarted(runtimeHandler: string, seconds: number, failed: boolean): void;
   containerStarted(kind: string, errorCode: string | undefined): void;
+  /** A pod of its own user namespace got its sandbox in a sync; `failed`: something of that sync failed. */
+  userNamespacedPodStarted(failed: boolean): void;
+  /** A container with `requested` image volumes was tried; `failed`: the runtime could not mount them. */
+  imageVolumesMounted(requested: number, failed: boolean): void;
 }
 
 export interface SyncDeps {
@@ -99,6 +109,8 @@ export interface StageContext {
   memory: LaneMemory;
   /** The sandbox config of this sync, made once. */
   sandbox(attempt: number): Promise<{ config: PodSandboxConfig; runtimeHandler: string }>;
+  /** The images that the pod mounts, asked for once a sync. */
+  imageVolumes: ImageVolumes;
   slot: HeldSlot;
   signal: AbortSignal;
   /** What this stage has made in the runtime. */

@@ -150,10 +150,11 @@ describe('podNamespaces', () => {
     assert.deepEqual(of({ hostNetwork: true, hostPID: true, hostIPC: true }), { network: 'NODE', ipc: 'NODE', pid: 'NODE' });
     assert.equal(of({ shareProcessNamespace: true }).pid, 'POD');
   });
-  it('refuses a user namespace that the node cannot give', () => {
+  it('hands on the user namespace, and refuses one that the node cannot give', () => {
     assert.throws(() => of({ hostUsers: false }), /no user namespaces/);
     const userns = { mode: 'POD' as const, uids: [], gids: [] };
     assert.deepEqual(podNamespaces(input({}, { hostUsers: false }).pod, userns).usernsOptions, userns);
-    assert.equal(podNamespaces(input({}).pod, userns).usernsOptions, undefined);
+    // Told for every pod where the node has them: NODE for those in the host's.
+    assert.equal(podNamespaces(input({}).pod, { mode: 'NODE', uids: [], gids: [] }).usernsOptions?.mode, 'NODE');
   });
 });

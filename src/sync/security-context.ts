@@ -113,7 +113,7 @@ export function containerSecurityContext(input: ContainerSecurityInput): LinuxCo
   }) as LinuxContainerSecurityContext;
 }
 
-/** Namespaces of the pod. `userns` is undefined for a pod in the host's user namespace. */
+/** Namespaces of the pod. `userns` is undefined where the node knows no user namespaces. */
 export function podNamespaces(pod: Pod, userns: UserNamespace | undefined): NamespaceOption {
   const { hostNetwork, hostPID, hostIPC, hostUsers, shareProcessNamespace } = pod.spec;
   if (hostUsers === false && userns === undefined) {
@@ -123,7 +123,7 @@ export function podNamespaces(pod: Pod, userns: UserNamespace | undefined): Name
     network: hostNetwork === true ? 'NODE' : 'POD',
     ipc: hostIPC === true ? 'NODE' : 'POD',
     pid: hostPID === true ? 'NODE' : shareProcessNamespace === true ? 'POD' : 'CONTAINER',
-    ...(hostUsers === false && userns !== undefined ? { usernsOptions: userns } : {}),
+    ...(userns === undefined ? {} : { usernsOptions: userns }),
   };
 }
 

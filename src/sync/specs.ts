@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { Container, Pod, ResourceList } from '../api/types.ts';
 import { containerLogsDirectory } from '../containers/log-paths.ts';
 import type { CriImages } from '../cri/ports.ts';
-import type { ContainerConfig, Device, LinuxContainerResources, Mount } from '../cri/types.ts';
+import type { ContainerConfig, Device, ImageSpec, LinuxContainerResources, Mount, UserNamespace } from '../cri/types.ts';
 import type { Files } from '../host/files.ts';
 import type { Random } from '../host/random.ts';
 import type { EventRecorder } from '../observe/events.ts';
@@ -23,7 +23,12 @@ import { imageUser } from './security-context.ts';
 
 /** The mounts that a pod's volumes give to one container. Rejects with SyncError when one cannot be made. */
 export interface VolumeMounts {
-  mountsOf(pod: Pod, container: Container, env: readonly ResolvedEnv[]): Promise<Mount[]>;
+  mountsOf(
+    pod: Pod,
+    container: Container,
+    env: readonly ResolvedEnv[],
+    images: ReadonlyMap<string, ImageSpec> | undefined,
+  ): Promise<Mount[]>;
   devicesOf(pod: Pod, container: Container): Promise<Device[]>;
   /** Groups that the pod's volumes bring. */
   groupsOf(pod: Pod): number[];
@@ -34,6 +39,11 @@ export interface VolumeMounts {
 /** A RuntimeClass by its name. Rejects when there is none of that name. */
 export interface RuntimeHandlers {
   handlerOf(runtimeClassName: string | undefined): Promise<string>;
+}
+
+/** The user namespace of a pod. Rejects when it cannot have the one that it asks for. */
+export interface PodUserNamespaces {
+  of(pod: Pod, runtimeHandler: string): Promise<UserNamespace>;
 }
 
 export interface PodSpecsDeps {
@@ -58,6 +68,8 @@ export interface PodSpecsDeps {
   images: Pick<CriImages, 'imageStatus'>;
   volumes: VolumeMounts;
   runtimeHandlers: RuntimeHandlers;
+  /** Absent: pods have the host's, and one that asks for its own is refused. */
+  userNamespaces?: PodUserNamespaces | undefined;
   objects?: EnvObjects;
   serviceEnv?(pod: Pod): Promise<ReadonlyMap<string, string>>;
   files: Files;
@@ -83,6 +95,7 @@ export class PodSpecs implements SpecBuilder {
     const { node, podLogsDir, clusterDomain, cgroupParent, volumes, runtimeHandlers } = this.#deps;
     const [dns, runtimeHandler] = await Promise.all([this.#dns(pod), runtimeHandlers.handlerOf(pod.spec.runtimeClassName)]);
     const parent = cgroupParent(pod);
+    const userns = await this.#deps.userNamespaces?.of(pod, runtimeHandler);
     const config = sandboxConfig({
       pod,
       attempt,
@@ -93,11 +106,12 @@ export class PodSpecs implements SpecBuilder {
       node,
       volumeGroups: volumes.groupsOf(pod),
       exclusiveCpus: this.#deps.managers?.podHasExclusiveCpus(pod) === true,
+      userns,
     });
     return { config, runtimeHandler };
   }
 
-  async container({ pod, container, restartCount, imageRef, podIps, targetId, signal }: ContainerSpecInput): Promise<ContainerConfig> {
+  async container({ pod, container, restartCount, imageRef, podIps, targetId, ...more }: ContainerSpecInput): Promise<ContainerConfig> {
     const { node, nodeName, allocatable, images, volumes, objects, serviceEnv } = this.#deps;
     const addresses = pod.spec.hostNetwork === true ? [...this.#deps.hostIPs()] : podIps;
     const [env, image] = await Promise.all([
@@ -113,9 +127,9 @@ export class PodSpecs implements SpecBuilder {
         ...(serviceEnv === undefined ? {} : { serviceEnv: await serviceEnv(pod) }),
       }),
       // Asked at every create: an image may have been replaced under its name (CVE-2019-11245).
-      images.imageStatus({ image: imageRef }, { signal }),
+      images.imageStatus({ image: imageRef }, { signal: more.signal }),
     ]);
-    const mounts = await volumes.mountsOf(pod, container, env);
+    const mounts = await volumes.mountsOf(pod, container, env, more.imageVolumes);
     const placement = await this.#deps.managers?.placement(pod, container);
     const devices = await volumes.devicesOf(pod, container);
     const own = await Promise.all([this.#hostsFile(pod, mounts, podIps), this.#terminationLog(pod, container)]);
@@ -126,6 +140,7 @@ export class PodSpecs implements SpecBuilder {
       imageRef,
       user: imageUser(image),
       targetId,
+      userns: more.userns,
       env,
       mounts: [...mounts, ...own.filter((m) => m !== undefined)],
       devices,

@@ -5,12 +5,15 @@ import { containerLogLink } from '../containers/log-paths.ts';
 import { isCriError } from '../cri/errors.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../cri/types.ts';
 import type { ContainerKind } from './actions.ts';
-import type { StageContext, SyncDeps } from './context.ts';
+import type { ContainerSpecInput, StageContext, SyncDeps } from './context.ts';
 import { SyncError, type SyncErrorCode } from './errors.ts';
 import { containerEventObject, containerFieldPath } from './event-object.ts';
 import { killContainer, textOf } from './kill.ts';
 import { statusesOf } from './plan-input.ts';
 import { nextRestartCount } from './restart-count.ts';
+
+/** What a runtime's error begins with when it is about an image volume (contract: compat-matrix.md §3). */
+const ImageVolumeMountFailed = 'ImageVolumeMountFailed';
 
 /**
  * Starts one container (contract: pod-lifecycle §5 "Starting one container"): image, config, create, start, log link,
@@ -30,10 +33,18 @@ export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: Co
 
   // One try, as the real kubelet: after a failure the restart policy alone decides, so the end that is then shown stays true.
   ctx.memory.mustStart.delete(name);
-  const { config: sandboxConfig } = await ctx.sandbox(sandbox.attempt);
+  const { config: sandboxConfig, runtimeHandler } = await ctx.sandbox(sandbox.attempt);
   const fieldPath = containerFieldPath(pod, name);
+  const imageVolumes = await ctx.slot
+    .whileSlow(ctx.imageVolumes.of(container, { sandboxConfig, runtimeHandler, signal }))
+    .catch((err: unknown) => {
+      const reason = err instanceof Error && 'code' in err ? String(err.code) : textOf(err);
+      if (!signal.aborted) deps.events.event(object, 'Warning', 'Failed', `Error: ${reason}`);
+      throw err;
+    });
   const { imageRef } = await ctx.slot.whileSlow(deps.images.ensureImage({ pod, container, fieldPath, sandboxConfig, signal }));
-  const config = await prepare(deps, ctx, container, imageRef).catch((err: unknown) => {
+  const userns = sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions;
+  const config = await prepare(deps, ctx, container, { imageRef, imageVolumes, userns }).catch((err: unknown) => {
     throw failed('CreateContainerConfigError', err);
   });
   await deps.resizer?.starts(pod, container).catch((err: unknown) => {
@@ -41,9 +52,11 @@ export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: Co
   });
   const id = await deps.runtime.createContainer(sandbox.id, config, sandboxConfig, { signal }).catch((err: unknown) => {
     if (isCriError(err, 'NotFound')) deps.images.forget(imageRef);
+    deps.metrics.imageVolumesMounted(imageVolumes.size, textOf(err).startsWith(ImageVolumeMountFailed));
     throw failed('CreateContainerError', err);
   });
   ctx.made.containers.push({ id, sandboxId: sandbox.id });
+  deps.metrics.imageVolumesMounted(imageVolumes.size, false);
   deps.events.event(object, 'Normal', 'Created', 'Container created');
   await deps.runtime.startContainer(id, { signal }).catch((err: unknown) => {
     throw failed('RunContainerError', err);
@@ -59,13 +72,15 @@ export function findContainer(pod: Pod, name: string): Container | undefined {
   return of(pod.spec.containers) ?? of(pod.spec.initContainers) ?? of(pod.spec.ephemeralContainers);
 }
 
-async function prepare(deps: SyncDeps, ctx: StageContext, container: Container, imageRef: string): Promise<ContainerConfig> {
+type PreparedInput = Pick<ContainerSpecInput, 'imageRef' | 'imageVolumes' | 'userns'>;
+
+async function prepare(deps: SyncDeps, ctx: StageContext, container: Container, input: PreparedInput): Promise<ContainerConfig> {
   const { pod, observed, signal } = ctx;
   const targetId = targetOf(ctx, container.name);
   const logDir = deps.specs.containerLogDir(pod, container.name);
   const restartCount = await nextRestartCount(deps.files, logDir, statusesOf(observed, container.name)[0]);
   await deps.files.mkdir(logDir, 0o755);
-  return deps.specs.container({ pod, container, restartCount, imageRef, podIps: observed.ips, targetId, signal });
+  return deps.specs.container({ ...input, pod, container, restartCount, podIps: observed.ips, targetId, signal });
 }
 
 /** The instance whose processes an ephemeral container asked to see. Throws SyncError when there is none. */

@@ -8,6 +8,7 @@ import { silentLogger } from '../observe/log.ts';
 import { type ContainerMountsDeps, containerMounts } from './container-mounts.ts';
 import type { VolumePlugin } from './plugin.ts';
 import { pluginFor } from './plugin-table.ts';
+import { ImageVolume } from './plugins/image.ts';
 import { plainVolume } from './resolved-volume.ts';
 
 const plugin = (kind: string, more: Partial<VolumePlugin>): VolumePlugin => ({
@@ -27,6 +28,7 @@ const plugins = [
   plugin('emptyDir', {}),
   plugin('secret', { readOnly: true }),
   plugin('hostPath', { relabel: false, hostPath: () => '/on/host' }),
+  new ImageVolume(),
 ];
 
 const deps = (more: Partial<ContainerMountsDeps> = {}): ContainerMountsDeps => ({
@@ -58,10 +60,12 @@ function mounts(mount: Partial<VolumeMount>, more: Partial<ContainerMountsDeps> 
         { name: 'key', secret: {} },
         { name: 'host', hostPath: { path: '/on/host' } },
         { name: 'odd', floppy: {} },
+        { name: 'image', image: { reference: 'tools:1' } },
+        { name: 'lost', image: { reference: 'lost:1' } },
       ],
     },
   };
-  return containerMounts(deps(more), pod, container, []);
+  return containerMounts(deps(more), pod, container, [], new Map([['image', { image: 'sha256:1' }]]));
 }
 
 describe('containerMounts', () => {
@@ -71,6 +75,16 @@ describe('containerMounts', () => {
     assert.deepEqual(await mounts({ name: 'host', mountPath: 'rel/ative' }), [
       { ...usual, containerPath: '/rel/ative', hostPath: '/on/host' },
     ]);
+  });
+
+  it('leaves the files of an image, and a sub path in them, to the runtime', async () => {
+    const usual = { hostPath: '', image: { image: 'sha256:1' }, readonly: true, selinuxRelabel: false, propagation: 'PRIVATE' };
+    const selinux = { selinux: true };
+    assert.deepEqual(await mounts({ name: 'image', readOnly: false }, selinux), [{ ...usual, containerPath: '/m' }]);
+    assert.deepEqual(await mounts({ name: 'image', subPath: 'a/b' }), [{ ...usual, containerPath: '/m', imageSubPath: 'a/b' }]);
+    await assert.rejects(mounts({ name: 'image', subPath: '../b' }), /must not contain '..'/);
+    await assert.rejects(mounts({ name: 'image', subPath: '/b' }), /must not be an absolute path/);
+    await assert.rejects(mounts({ name: 'lost' }), /the image of volume "lost" is not known/);
   });
 
   it('mounts files of the agent read-only whatever the pod says (CVE-2017-1002102)', async () => {

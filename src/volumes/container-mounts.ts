@@ -1,10 +1,11 @@
 import { posix } from 'node:path';
 import type { Container, Pod, VolumeMount } from '../api/types.ts';
-import type { Mount, MountPropagation } from '../cri/types.ts';
+import type { ImageSpec, Mount, MountPropagation } from '../cri/types.ts';
 import type { SlowFiles } from '../host/file-threads/file-threads.ts';
 import type { Logger } from '../observe/log.ts';
 import { subPathTarget, volumeDir } from './paths.ts';
 import type { VolumePlugin } from './plugin.ts';
+import { isImageVolume } from './plugins/image.ts';
 import type { ResolvedVolume } from './resolved-volume.ts';
 import { bindSubPath, type SubPathDeps } from './sub-paths.ts';
 import { VolumeError } from './volume-error.ts';
@@ -19,7 +20,7 @@ export interface ContainerMountsDeps extends SubPathDeps {
   /** The container's environment put into a subPathExpr. Throws when a name is missing. */
   expandSubPath(expression: string, env: readonly EnvValue[]): string;
   /** The pod's runtime handler can mount recursively read-only. */
-  recursiveReadOnly(pod: Pod): boolean;
+  recursiveReadOnly(pod: Pod): boolean | Promise<boolean>;
   /** SELinux is at work on this node. */
   selinux: boolean;
 }
@@ -31,6 +32,8 @@ export interface EnvValue {
 
 /** Longest that a file system may take to answer, milliseconds. */
 const AnswerMs = 10_000;
+
+const noImages: ReadonlyMap<string, ImageSpec> = new Map();
 
 const Propagations: ReadonlyMap<string, MountPropagation> = new Map([
   ['None', 'PRIVATE'],
@@ -44,10 +47,11 @@ export async function containerMounts(
   pod: Pod,
   container: Container,
   env: readonly EnvValue[],
+  images: ReadonlyMap<string, ImageSpec> = noImages,
 ): Promise<Mount[]> {
   const mounts = container.volumeMounts ?? [];
   // Every one must be over before a failure is told: the next try uses the same targets.
-  const made = await Promise.allSettled(mounts.map((mount, index) => containerMount(deps, { pod, container, mount, index, env })));
+  const made = await Promise.allSettled(mounts.map((mount, index) => containerMount(deps, { pod, container, mount, index, env, images })));
   return made.map((result) => {
     if (result.status === 'rejected') throw result.reason;
     return result.value;
@@ -60,6 +64,7 @@ interface MountInput {
   mount: VolumeMount;
   index: number;
   env: readonly EnvValue[];
+  images: ReadonlyMap<string, ImageSpec>;
 }
 
 async function containerMount(deps: ContainerMountsDeps, input: MountInput): Promise<Mount> {
@@ -81,18 +86,36 @@ async function containerMount(deps: ContainerMountsDeps, input: MountInput): Pro
       `volume ${JSON.stringify(mount.name)}: mountPropagation Bidirectional is for privileged containers only`,
     );
   }
-  const recursiveReadOnly = isRecursivelyReadOnly(mount, deps.recursiveReadOnly(pod));
-  const root = plugin.hostPath(resolved.source, volumeDir(deps.podsDir, pod.metadata.uid, plugin.name, resolved.source.name));
+  const recursiveReadOnly = isRecursivelyReadOnly(mount, await deps.recursiveReadOnly(pod));
   const subPath = subPathOf(deps, input);
+  const source = isImageVolume(resolved.source) ? imageSource(input, subPath) : await hostSource(deps, input, plugin, resolved, subPath);
   const { mountPath } = mount;
   return {
     containerPath: mountPath.startsWith('/') ? mountPath : posix.join('/', mountPath),
-    hostPath: subPath === '' ? root : await boundSubPath(deps, input, plugin, root, subPath),
+    ...source,
     readonly: mount.readOnly === true || plugin.readOnly || resolved.readOnly,
     selinuxRelabel: deps.selinux && plugin.relabel,
     propagation,
     ...(recursiveReadOnly ? { recursiveReadOnly } : {}),
   };
+}
+
+/** The runtime finds the files, and the sub path in them. */
+function imageSource({ mount, images }: MountInput, subPath: string): Pick<Mount, 'hostPath' | 'image' | 'imageSubPath'> {
+  const image = images.get(mount.name);
+  if (image === undefined) throw new VolumeError('invalid', `the image of volume ${JSON.stringify(mount.name)} is not known`);
+  return { hostPath: '', image, ...(subPath === '' ? {} : { imageSubPath: subPath }) };
+}
+
+async function hostSource(
+  deps: ContainerMountsDeps,
+  input: MountInput,
+  plugin: VolumePlugin,
+  { source }: ResolvedVolume,
+  subPath: string,
+): Promise<Pick<Mount, 'hostPath'>> {
+  const root = plugin.hostPath(source, volumeDir(deps.podsDir, input.pod.metadata.uid, plugin.name, source.name));
+  return { hostPath: subPath === '' ? root : await boundSubPath(deps, input, plugin, root, subPath) };
 }
 
 /** The sub path with its variables put in; '' for the whole volume. */

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { Container, Pod, ResourceList, StringMap, Volume } from '../api/types.ts';
-import type { Device, Mount } from '../cri/types.ts';
+import type { Device, ImageSpec, Mount } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { SlowFiles } from '../host/file-threads/file-threads.ts';
 import type { Files } from '../host/files.ts';
@@ -55,7 +55,7 @@ export interface VolumeManagerDeps {
   /** Kinds beside those that every node has. */
   plugins?: readonly VolumePlugin[] | undefined;
   expandSubPath: ContainerMountsDeps['expandSubPath'];
-  recursiveReadOnly(pod: Pod): boolean;
+  recursiveReadOnly: ContainerMountsDeps['recursiveReadOnly'];
   selinux: boolean;
   /** The kernel can keep a tmpfs out of swap. */
   noSwap: boolean;
@@ -154,9 +154,12 @@ export class VolumeManager {
     await this.#orphans.release([...(await podsWithVolumes(files, podsDir)).keys()].filter((uid) => !isKnown(uid)));
   }
 
-  /** What the runtime is told of the container's volumes; binds its sub paths. Rejects with the reason for its status. */
-  mountsOf(pod: Pod, container: Container, env: readonly EnvValue[]): Promise<Mount[]> {
-    return containerMounts(this.#containerMounts, pod, container, env);
+  /**
+   * What the runtime is told of the container's volumes; binds its sub paths. `images` are those of its image volumes.
+   * Rejects with the reason for its status.
+   */
+  mountsOf(pod: Pod, container: Container, env: readonly EnvValue[], images?: ReadonlyMap<string, ImageSpec>): Promise<Mount[]> {
+    return containerMounts(this.#containerMounts, pod, container, env, images);
   }
 
   /** What the runtime is told of the container's block volumes. */

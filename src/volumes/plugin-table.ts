@@ -7,6 +7,7 @@ import { DownwardApiKind } from './plugins/downward-api.ts';
 import { EmptyDir } from './plugins/empty-dir.ts';
 import { FibreChannel } from './plugins/fc.ts';
 import { HostPath, type HostPathDeps } from './plugins/host-path.ts';
+import { ImageVolume } from './plugins/image.ts';
 import { Iscsi, type IscsiDeps } from './plugins/iscsi.ts';
 import { Local, type LocalDeps } from './plugins/local.ts';
 import { Nfs } from './plugins/nfs.ts';
@@ -24,6 +25,7 @@ export function volumePlugins(deps: PluginTableDeps): VolumePlugin[] {
   return [
     new EmptyDir(deps),
     new HostPath(deps),
+    new ImageVolume(),
     new ContentVolume(ConfigMapKind, deps),
     new ContentVolume(SecretKind, deps),
     new ContentVolume(DownwardApiKind, deps),

@@ -14,6 +14,8 @@ import { PodDirectories } from '../../src/pods/dirs.ts';
 import { Hooks } from '../../src/probes/hooks.ts';
 import { noProbeMetrics } from '../../src/probes/metrics.ts';
 import { Schedule } from '../../src/probes/schedule.ts';
+import { UnitLength } from '../../src/resources/userns/id-ranges.ts';
+import { UserNamespaces } from '../../src/resources/userns/user-namespaces.ts';
 import type { NodeSettings } from '../../src/sync/node-settings.ts';
 import { PodSpecs } from '../../src/sync/specs.ts';
 import { NoVolumes } from './no-volumes.ts';
@@ -24,7 +26,7 @@ import type { World, WorldOptions } from './world.ts';
 export const nodeName = 'sim-node';
 export const rootDir = '/var/lib/kubelet';
 export const podLogsDir = '/var/log/pods';
-const podsDir = posix.join(rootDir, 'pods');
+export const podsDir = posix.join(rootDir, 'pods');
 const hostIPs = ['192.0.2.10'];
 const podLogDir = (pod: Pod) => posix.join(podLogsDir, `${pod.metadata.namespace}_${pod.metadata.name}_${pod.metadata.uid}`);
 
@@ -55,6 +57,7 @@ export class Agent {
   readonly #stop = new AbortController();
   readonly #bootedAt: number;
   readonly #world: World;
+  readonly #userns: UserNamespaces;
 
   constructor(world: World, random: SimRandom, options: WorldOptions) {
     this.#world = world;
@@ -67,6 +70,14 @@ export class Agent {
     const images = process.guard(world.runtime.images);
     this.timeline = new Timeline(() => clock.now());
     const volumes = new NoVolumes();
+    this.#userns = new UserNamespaces({
+      files,
+      log: this.#logger(),
+      podsDir,
+      ids: { first: UnitLength, length: 8 * UnitLength },
+      idsPerPod: UnitLength,
+      handlers: () => this.kubelet.runtimeState.status()?.runtimeHandlers ?? [],
+    });
     const ports: KubeletPorts = {
       clock,
       random,
@@ -100,6 +111,7 @@ export class Agent {
         images,
         volumes,
         runtimeHandlers: { handlerOf: async () => '' },
+        userNamespaces: this.#userns,
         files,
         random,
         events: this.#recorder(),
@@ -118,6 +130,7 @@ export class Agent {
         },
       },
       volumes,
+      userNamespaces: this.#userns,
       dirs: new PodDirectories({ files, log: this.#logger(), podsDir, mountsBelow: async () => [] }),
       probes: {
         runner: { run: async () => ({ result: 'success', output: '' }) },
@@ -144,8 +157,9 @@ export class Agent {
     this.kubelet = createKubelet(kubeletOptions, ports);
   }
 
-  start(): Promise<void> {
-    return this.kubelet.start(this.#stop.signal);
+  async start(): Promise<void> {
+    await this.#userns.open();
+    await this.kubelet.start(this.#stop.signal);
   }
 
   /** SIGKILL. */

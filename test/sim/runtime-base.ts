@@ -1,4 +1,5 @@
 import { CriError } from '../../src/cri/errors.ts';
+import type { RuntimeHandler } from '../../src/cri/types.ts';
 import type { Clock } from '../../src/host/clock.ts';
 import { type CallTarget, Journal, type Operation } from './journal.ts';
 import { type Latency, usualLatency } from './latency.ts';
@@ -26,6 +27,8 @@ export class RuntimeBase {
   readonly wire: Transport;
   /** Condition NetworkReady of Status; without it no pod network can be made. */
   networkReady = true;
+  /** What it says of its handlers: nothing, as an old runtime. */
+  runtimeHandlers: RuntimeHandler[] = [];
   protected readonly clock: Clock;
   protected readonly random: SimRandom;
   protected readonly handlers: string[];

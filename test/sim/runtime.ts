@@ -70,7 +70,7 @@ export class SimRuntime extends ContainerCalls implements CriRuntime {
               message: 'Network plugin returns error: cni plugin not initialized',
             },
       ],
-      runtimeHandlers: [],
+      runtimeHandlers: this.runtimeHandlers,
     }));
   }
 

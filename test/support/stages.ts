@@ -3,6 +3,7 @@ import { accessSync, constants, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemPath } from '../../scripts/node/run.ts';
 import { clusterBinaries } from '../e2e/cluster/binaries.ts';
+import { currentContainerd } from './currentContainerd.ts';
 import { SUMMARY_MARK, type TestSummary } from './testReporter.ts';
 
 /** A part of `npm test`. */
@@ -63,6 +64,7 @@ export function stages(context: StageContext): Stage[] {
     {
       ...tests('runtime', 'against a real containerd', ['test/runtime/*.test.ts'], ['--test-concurrency=1', '--test-timeout=600000']),
       impossible: runtimeImpossible,
+      prepare: prepareRuntime,
     },
     {
       ...tests('cluster', 'against a real API server', ['test/e2e/*.test.ts'], ['--test-concurrency=1', '--test-timeout=600000']),
@@ -70,6 +72,10 @@ export function stages(context: StageContext): Stage[] {
       prepare: prepareCluster,
     },
   ];
+}
+
+async function prepareRuntime(show: (line: string) => void): Promise<void> {
+  await currentContainerd((line) => show(`  ${line}`));
 }
 
 /** Test files run in processes of their own, which would each be silent while Go builds for minutes. */

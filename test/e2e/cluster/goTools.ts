@@ -44,13 +44,18 @@ export async function isExecutable(path: string): Promise<boolean> {
 export async function goTool(name: GoTool, log: (line: string) => void = () => {}): Promise<string> {
   const path = join(goToolsDir(), name);
   if (await isExecutable(path)) return path;
-  if ((await run('go', ['version'], { env: { PATH: GO_PATH } })).code !== 0)
-    throw new Error(`${name} is not in ${goToolsDir()} and there is no Go to build it: install Go 1.26 or later (https://go.dev/dl)`);
+  await requireGo(path);
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=${KUBERNETES_VERSION}`;
   const isTest = name.endsWith('.test');
   const build = ['go', ...(isTest ? ['test', '-c'] : ['build', '-ldflags', ldflags]), '-v', '-o', `${path}.new`, PACKAGES[name]];
   await makeOnce(path, build, { cwd: MODULE, title: `building ${name} ${KUBERNETES_VERSION}`, log });
   return path;
+}
+
+/** Rejects when there is no Go to build the program `path`. */
+export async function requireGo(path: string): Promise<void> {
+  if ((await run('go', ['version'], { env: { PATH: GO_PATH } })).code === 0) return;
+  throw new Error(`${path} is not there and there is no Go to build it: install Go 1.26 or later (https://go.dev/dl)`);
 }
 
 /** The folder that Go unpacked the sources of a module of go.mod into. */
@@ -73,6 +78,7 @@ async function exists(path: string): Promise<boolean> {
 
 export interface MakeOptions {
   cwd?: string;
+  env?: Readonly<Record<string, string>>;
   title: string;
   log: (line: string) => void;
 }
@@ -92,7 +98,7 @@ export async function makeOnce(path: string, command: readonly string[], options
   options.log(options.title);
   const child = spawn('flock', [`${path}.lock`, 'sh', '-c', script, path, ...command], {
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    env: { ...process.env, PATH: GO_PATH, CGO_ENABLED: '0', GOWORK: 'off' },
+    env: { ...process.env, PATH: GO_PATH, CGO_ENABLED: '0', GOWORK: 'off', ...options.env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let lines = 0;
