@@ -180,12 +180,14 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
   const crashLoop = new CrashLoop(clock, ports.backOffKey, options.maxContainerRestartPeriodMs);
   const { podLogsDir, containerLogsDir } = options;
   const node = nodeReference(options.nodeName, () => ports.cluster?.nodeUid?.() ?? options.nodeName);
+  const isOver = (uid: PodUid) => (dispatcher.state(uid)?.phase ?? 'finished') === 'finished';
   const garbage = createGarbage({
     ports,
     options,
     node,
     sourcesReady: () => store.ready,
-    isPodDeletedOrUnknown: (uid) => !store.has(podUid(uid)) && (dispatcher.state(podUid(uid))?.phase ?? 'finished') === 'finished',
+    isKnown: (uid) => store.has(uid) || !isOver(uid),
+    isEvicted: (uid) => isOver(uid) && statuses.get(uid)?.reason === 'Evicted',
   });
   const { remover } = garbage;
   const cleanup = new PodCleanup({ runtime, remover, observer: podObserver, files, podsDir, podLogDir: options.podLogDir });
@@ -220,6 +222,7 @@ export function createKubelet(options: KubeletOptions, ports: KubeletPorts): Kub
     publisher,
     slots,
     crashLoop,
+    deadContainers: garbage.deadContainers,
     cgroups: ports.cgroups,
     volumes: ports.volumes,
     objects: ports.cluster?.objects,

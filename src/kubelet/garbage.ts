@@ -1,6 +1,8 @@
+import type { PodUid } from '../api/brands.ts';
 import { ContainerCollector } from '../containers/container-collector.ts';
 import { type ContainerGcPolicy, defaultContainerGcPolicy } from '../containers/container-gc.ts';
 import { ContainerGcService } from '../containers/container-gc-service.ts';
+import { DeadContainers } from '../containers/dead-containers.ts';
 import { ContainerRemover } from '../containers/remove-container.ts';
 import type { CriRuntime } from '../cri/ports.ts';
 import type { Clock } from '../host/clock.ts';
@@ -13,13 +15,17 @@ export interface GarbageInput {
   options: { podLogsDir: string; containerLogsDir: string; containerGc?: ContainerGcPolicy };
   node: EventObject;
   sourcesReady(): boolean;
-  isPodDeletedOrUnknown(uid: string): boolean;
+  /** Still wanted, or on its way out. */
+  isKnown(uid: PodUid): boolean;
+  /** It was evicted and is over: only its object is left. */
+  isEvicted(uid: PodUid): boolean;
 }
 
 /** Dead containers: who removes one, and who looks for them. */
-export function createGarbage({ ports, options, node, sourcesReady, isPodDeletedOrUnknown }: GarbageInput) {
+export function createGarbage({ ports, options, node, sourcesReady, isKnown, isEvicted }: GarbageInput) {
   const { clock, files, log, events, runtime } = ports;
   const { podLogsDir, containerLogsDir } = options;
+  const policy = options.containerGc ?? defaultContainerGcPolicy;
   const remover = new ContainerRemover({ runtime, files, podLogsDir, containerLogsDir });
   const collector = new ContainerCollector({
     runtime,
@@ -27,10 +33,11 @@ export function createGarbage({ ports, options, node, sourcesReady, isPodDeleted
     remover,
     clock,
     log,
-    policy: options.containerGc ?? defaultContainerGcPolicy,
+    policy,
     podLogsDir,
     containerLogsDir,
-    pods: { sourcesReady, isPodDeletedOrUnknown },
+    pods: { sourcesReady, isPodDeletedOrUnknown: (uid) => !isKnown(uid) || isEvicted(uid) },
   });
-  return { remover, collector, service: new ContainerGcService({ collector, clock, events, node, log }) };
+  const deadContainers = new DeadContainers({ remover, maxPerContainer: policy.maxPerContainer, log });
+  return { remover, collector, deadContainers, service: new ContainerGcService({ collector, clock, events, node, log }) };
 }

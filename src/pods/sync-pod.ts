@@ -52,6 +52,8 @@ export interface SyncStepDeps {
   publisher: StatusPublisher;
   slots: StartSlots;
   crashLoop: CrashLoop;
+  /** Removes older dead instances of the pod's containers. Never rejects. */
+  deadContainers: { prune(observed: ObservedPod['containers']): Promise<void> };
   cgroups: PodCgroupsPort;
   volumes: PodVolumes;
   /** Absent on a node without an API server. */
@@ -159,6 +161,7 @@ class PodSync {
       if (failures.size === 0 && isTerminal(status)) return { kind: 'advance' };
     }
     if (!this.#prepared && isStarted(observed)) await deps.volumes.refresh(pod, this.#signal);
+    await deps.deadContainers.prune(observed.containers);
     return this.#outcome(failures, waits, timeLeft);
   }
 
