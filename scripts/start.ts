@@ -5,10 +5,12 @@
 import { copyFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Registry } from './images/registry.ts';
 import { containerLogsExist, removeLogLinks, removePods } from './node/removePods.ts';
 import { type Agent, startAgent } from './node/startAgent.ts';
 import { type PrivateContainerd, startContainerd } from './node/startContainerd.ts';
 import { endSignal } from './start/endSignal.ts';
+import { exampleRegistry } from './start/exampleRegistry.ts';
 import { parseStartOptions, type StartOptions, USAGE } from './start/options.ts';
 import { progress } from './start/progress.ts';
 import { watchPods } from './start/watchPods.ts';
@@ -36,11 +38,15 @@ async function main(o: StartOptions, signal: AbortSignal): Promise<number> {
   const logLinksWere = await containerLogsExist();
   let containerd: PrivateContainerd | undefined;
   let agent: Agent | undefined;
+  let registry: Registry | undefined;
   let code = 1;
   try {
-    containerd = await step('starting a containerd of our own', () => startContainerd({ log: (text) => line(`  ${text}`) }));
+    const example = await exampleRegistry();
+    registry = example.registry;
+    const { registries, dockerConfig } = example;
+    containerd = await step('starting a containerd of our own', () => startContainerd({ log: (text) => line(`  ${text}`), registries }));
     signal.throwIfAborted();
-    agent = await startAgent({ containerd, manifests: o.manifests });
+    agent = await startAgent({ containerd, manifests: o.manifests, dockerConfig });
     const begun: Agent = agent;
     await step(`starting the agent on ${relative(process.cwd(), o.manifests) || '.'} (pid ${agent.pid()})`, () => begun.waitHealthy());
     if (!o.once) whereToLook(containerd, agent);
@@ -54,7 +60,9 @@ async function main(o: StartOptions, signal: AbortSignal): Promise<number> {
   } catch (error) {
     if (!signal.aborted) line(`✗ ${error instanceof Error ? error.message : String(error)}`);
   }
-  return (await clean(containerd, agent, logLinksWere)) ? code : 1;
+  const isClean = await clean(containerd, agent, logLinksWere);
+  await registry?.[Symbol.asyncDispose]();
+  return isClean ? code : 1;
 }
 
 function report(result: Awaited<ReturnType<typeof watchPods>>, interrupted: boolean): number {

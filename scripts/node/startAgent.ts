@@ -21,6 +21,8 @@ export interface AgentOptions {
   /** Settings laid over `agentConfig`. */
   config?: Readonly<Record<string, unknown>>;
   flags?: readonly string[];
+  /** The docker configuration of the node: config.json in the root directory. */
+  dockerConfig?: object;
   env?: Readonly<Record<string, string>>;
 }
 
@@ -92,6 +94,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const manifests = options.manifests ?? join(dir, 'manifests');
   for (const folder of [dir, join(dir, 'root'), join(dir, 'pod-logs')]) await mkdir(folder, { recursive: true });
   if (options.manifests === undefined) await mkdir(manifests, { recursive: true });
+  if (options.dockerConfig !== undefined) {
+    await writeFile(join(dir, 'root/config.json'), JSON.stringify(options.dockerConfig), { mode: 0o600 });
+  }
   const ports = await freePorts(3);
   const config = { ...agentConfig(options.containerd, { manifests, dir }, ports), ...options.config };
   const configFile = join(dir, 'config.yaml');

@@ -30,6 +30,8 @@ export interface ContainerdOptions {
   binary?: string;
   /** `certs.d` folder for registries. */
   registryDir?: string;
+  /** Where a registry really is, by its name in references: `http://127.0.0.1:PORT`. Not together with `registryDir`. */
+  registries?: Readonly<Record<string, string>>;
 }
 
 /** A containerd of one's own, with a network and a cgroup of its own. `stop` (or `await using`) leaves nothing behind. */
@@ -99,7 +101,7 @@ export async function startContainerd(options: ContainerdOptions = {}): Promise<
       await unmountBelow([folder]);
       await rm(folder, { recursive: true, force: true });
     }
-    for (const folder of ['root', 'cni/conf', 'cni/data', 'tmp']) await mkdir(join(dir, folder), { recursive: true });
+    for (const folder of ['root', 'cni/conf', 'cni/data', 'tmp', 'certs.d']) await mkdir(join(dir, folder), { recursive: true });
     await writeFile('/proc/sys/net/ipv4/ip_forward', '1');
     await createCgroup(record.cgroupRoot);
     const network = { network: record.network, bridge: record.bridge, subnet: record.subnet, dataDir: join(dir, 'cni/data') };
@@ -114,7 +116,7 @@ export async function startContainerd(options: ContainerdOptions = {}): Promise<
         pauseImage: PAUSE_IMAGE,
         cniBinDir,
         cniConfDir: daemon.cniConfDir,
-        registryDir: options.registryDir ?? '',
+        registryDir: options.registryDir ?? (await registryHosts(join(dir, 'certs.d'), options.registries)),
         restrictOomScoreAdj,
         snapshotter: (await statfs(dir)).type === OVERLAYFS_MAGIC || !(await overlayWorks()) ? 'native' : 'overlayfs',
       }),
@@ -130,6 +132,15 @@ export async function startContainerd(options: ContainerdOptions = {}): Promise<
       cause: error,
     });
   }
+}
+
+/** Writes down where registries are; gives the folder, '' when there is nothing to say. */
+async function registryHosts(folder: string, registries: Readonly<Record<string, string>> = {}): Promise<string> {
+  for (const [name, url] of Object.entries(registries)) {
+    await mkdir(join(folder, name), { recursive: true });
+    await writeFile(join(folder, name, 'hosts.toml'), `server = "${url}"\n[host."${url}"]\n  capabilities = ["pull", "resolve"]\n`);
+  }
+  return Object.keys(registries).length === 0 ? '' : folder;
 }
 
 class ContainerdRun implements PrivateContainerd {

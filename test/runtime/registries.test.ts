@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ociArchive } from '../../scripts/images/ociArchive.ts';
 import { type Agent, removePods, startAgent } from '../support/agent.ts';
@@ -14,22 +14,19 @@ import { containerOf, putManifest, removeManifest, shownPods, testPod, until, un
 const Login = { username: 'me', password: 'pa:ss' };
 
 let registries: FaultyRegistries;
-/** A folder for containerd's registry hosts, and what else the tests put down. */
-let certificates: string;
+/** What the tests put down. */
+let work: string;
 let daemon: PrivateContainerd;
 let agent: Agent;
 
 before(async () => {
   registries = await faultyRegistries(Login);
   const { basic, token, mistrusted } = registries;
-  certificates = await mkdtemp(join(tmpdir(), 'kts-registries-'));
-  await tellTls(mistrusted.host);
-  daemon = await startContainerd({ registryDir: certificates });
-  // The node's docker configuration, where the real kubelet looks first.
-  const dir = join(dirname(daemon.dir), 'agent');
-  await mkdir(join(dir, 'root'), { recursive: true });
-  await writeFile(join(dir, 'root/config.json'), JSON.stringify({ auths: { [basic.host]: Login, [token.host]: Login } }));
-  agent = await startAgent({ containerd: daemon, dir, config: { serializeImagePulls: false, registryPullQPS: 0 } });
+  work = await mkdtemp(join(tmpdir(), 'kts-registries-'));
+  // Loopback counts as insecure for containerd unless it is told that the registry speaks TLS.
+  daemon = await startContainerd({ registries: { [mistrusted.host]: `https://${mistrusted.host}` } });
+  const dockerConfig = { auths: { [basic.host]: Login, [token.host]: Login } };
+  agent = await startAgent({ containerd: daemon, dockerConfig, config: { serializeImagePulls: false, registryPullQPS: 0 } });
   await agent.waitHealthy();
 });
 
@@ -38,15 +35,8 @@ after(async () => {
   if (daemon !== undefined) await removePods(daemon.endpoint);
   await daemon?.stop();
   await registries?.[Symbol.asyncDispose]();
-  await rm(certificates, { recursive: true, force: true });
+  await rm(work, { recursive: true, force: true });
 });
-
-/** Loopback counts as insecure for containerd unless it is told that the registry speaks TLS. */
-async function tellTls(host: string): Promise<void> {
-  await mkdir(join(certificates, host), { recursive: true });
-  const url = `https://${host}`;
-  await writeFile(join(certificates, host, 'hosts.toml'), `server = "${url}"\n[host."${url}"]\n  capabilities = ["pull", "resolve"]\n`);
-}
 
 /** Puts a pod of the registry's image. */
 async function want(name: string, host: string, policy = 'IfNotPresent'): Promise<void> {
@@ -153,7 +143,7 @@ test('a registry that streams for ever is left when the pod is deleted, and othe
 test('images with a hostile configuration: an unknown user, ten thousand variables, a folder for a program', async () => {
   const env = Array.from({ length: 10_000 }, (_, i) => `HOSTILE_VARIABLE_${i}=${'x'.repeat(20)}`);
   const script = 'exec /busybox sleep 100000';
-  const archive = join(certificates, 'hostile.tar');
+  const archive = join(work, 'hostile.tar');
   await writeFile(
     archive,
     ociArchive([
