@@ -171,3 +171,22 @@ test('marked causes have reasons of their own', async () => {
   assert.equal(unsigned.code, 'SignatureValidationFailed');
   assert.equal(unsigned.message, 'image pull failed for app:2 because the signature validation failed');
 });
+
+test('containers of one pod that start together pull their image once; when that fails the second one is backed off', async () => {
+  const world = new World();
+  const manager = world.manager({ limits: { serial: false, maxParallel: undefined, qps: 0, burst: 0 } });
+  const refs = await Promise.all([manager.ensureImage(request('x:1')), manager.ensureImage(request('x:1'))]);
+  assert.deepEqual(refs, [{ imageRef: 'sha256:x:1' }, { imageRef: 'sha256:x:1' }]);
+  assert.equal(world.pulled.length, 1);
+  world.pull = async () => {
+    throw new Error('gone');
+  };
+  const refused = await Promise.all([1, 2].map(() => refusal(manager.ensureImage(request('y:1')))));
+  assert.deepEqual(
+    refused.map(({ code, retryAfterMs }) => [code, retryAfterMs]),
+    [
+      ['ErrImagePull', 10_000],
+      ['ImagePullBackOff', 10_000],
+    ],
+  );
+});

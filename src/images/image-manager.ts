@@ -15,6 +15,7 @@ import { ImagePresence } from './image-presence.ts';
 import { ImagePuller, type PulledImage, type PullLimits } from './image-puller.ts';
 import type { Keyring } from './keyring.ts';
 import type { PullLedger } from './pull-ledger.ts';
+import { Turns } from './turns.ts';
 
 export interface ImageManagerDeps {
   images: Pick<CriImages, 'imageStatus' | 'pullImage'>;
@@ -48,6 +49,8 @@ export class ImageManager {
   readonly #presence: ImagePresence;
   readonly #puller: ImagePuller;
   readonly #backoff = new BackoffTable(defaultBackoffPolicy);
+  /** Containers of one pod that want the same image, one after another: the second one finds it, or the back-off. */
+  readonly #turns = new Turns();
   /** By back-off key: what the last pull failed with, to be repeated while it is backed off. */
   readonly #lastFailure = new Map<string, string>();
 
@@ -61,7 +64,7 @@ export class ImageManager {
   async ensureImage(req: EnsureImageRequest): Promise<{ imageRef: string }> {
     const object = eventObject(req);
     try {
-      return { imageRef: await this.#ensure(req, object) };
+      return { imageRef: await this.#turns.run(backoffKey(req), () => this.#ensure(req, object)) };
     } catch (err) {
       // Of an image volume each container that mounts it tells so.
       if (err instanceof ImageError && req.fieldPath !== undefined)
@@ -89,6 +92,7 @@ export class ImageManager {
     const requested = req.container.image ?? '';
     const name = this.#nameOf(requested, object);
     const policy = req.container.imagePullPolicy ?? defaultPullPolicy(name);
+    req.signal.throwIfAborted();
     let present: boolean | undefined;
     let pullRequired: boolean | undefined;
     const credentials = this.#credentialsOf(name, req);
@@ -156,7 +160,7 @@ export class ImageManager {
     object: EventObject,
   ): Promise<string> {
     const { clock, events, metrics } = this.#deps;
-    const key = `${req.pod.metadata.uid}_${requested}`;
+    const key = backoffKey(req);
     const remaining = this.#backoff.remaining(key, clock.monotonic());
     if (remaining > 0) throw this.#backedOff(key, requested, object, remaining);
 
@@ -228,6 +232,10 @@ export class ImageManager {
     this.#lastFailure.set(key, `${code}: ${message}`);
     return new ImageError(code, requested, message, { now, retryAfterMs, cause: err });
   }
+}
+
+function backoffKey({ pod, container }: EnsureImageRequest): string {
+  return `${pod.metadata.uid}_${container.image ?? ''}`;
 }
 
 function eventObject({ pod, fieldPath }: EnsureImageRequest): EventObject {
