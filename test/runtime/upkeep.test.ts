@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { freePorts } from '../../scripts/node/freePort.ts';
 import { connectRuntime } from '../../src/cri/connect.ts';
 import { noRuntimeMetrics } from '../../src/cri/instrumentation.ts';
 import { systemClock } from '../../src/host/clock.ts';
@@ -10,16 +11,26 @@ import { ImageGc } from '../../src/images/image-gc.ts';
 import { silentLogger } from '../../src/observe/log.ts';
 import { type Agent, startAgent } from '../support/agent.ts';
 import { BUSYBOX_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
-import { putManifest, removeManifest, testPod, until, untilReady } from './agent-world.ts';
+import { begin } from '../support/kubeletClient.ts';
+import { putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
 
 describe('upkeep on a real containerd', () => {
   let containerd: PrivateContainerd;
   let agent: Agent;
+  let port = 0;
   before(async () => {
     containerd = await startContainerd();
+    const [free = 0] = await freePorts(1);
+    port = free;
     agent = await startAgent({
       containerd,
-      config: { containerLogMaxSize: '100Ki', containerLogMaxFiles: 3, containerLogMonitorInterval: '3s' },
+      config: {
+        port,
+        authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+        containerLogMaxSize: '100Ki',
+        containerLogMaxFiles: 3,
+        containerLogMonitorInterval: '3s',
+      },
     });
     await agent.waitHealthy();
   });
@@ -51,6 +62,35 @@ describe('upkeep on a real containerd', () => {
     assert.ok(lines.length > 1000, `${lines.length} lines`);
     assert.equal(
       lines.findIndex((n, i) => i > 0 && n !== (lines[i - 1] ?? 0) + 1),
+      -1,
+      'every line follows the one before',
+    );
+  });
+
+  it('a followed log goes on over rotations without a line that is missing or comes twice', async () => {
+    const name = [...(await shownPods(agent)).values()].find((p) => p.metadata.name.startsWith('writer-'))?.metadata.name;
+    const pod = (await readdir(agent.podLogsDir)).find((n) => n.includes('writer')) ?? '';
+    const rotated = async () => (await readdir(join(agent.podLogsDir, pod, 'c'))).filter((n) => n !== '0.log');
+    const before = new Set((await rotated()).map((n) => n.replace('.gz', '')));
+    const response = await begin({ port }, `/containerLogs/default/${name}/c?follow=true`);
+    assert.equal(response.statusCode, 200);
+    let text = '';
+    const seen = new Set<string>();
+    const reading = (async () => {
+      for await (const chunk of response as AsyncIterable<Buffer>) text += chunk.toString();
+    })().catch(() => {});
+    await until(agent, 'rotated twice while it was followed', async () => {
+      for (const n of await rotated()) if (!before.has(n.replace('.gz', ''))) seen.add(n.replace('.gz', ''));
+      return seen.size >= 2;
+    });
+    const last = /line ([0-9]+) [^\n]*\n[^\n]*$/.exec(text)?.[1] ?? assert.fail('no line yet');
+    await until(agent, 'lines behind the rotation', async () => text.includes(`line ${Number(last) + 500} `));
+    response.destroy();
+    await reading;
+    const numbers = [...text.slice(0, text.lastIndexOf('\n')).matchAll(/^line ([0-9]+) of a log/gm)].map((m) => Number(m[1]));
+    assert.ok(numbers.length > 1000, `${numbers.length} lines`);
+    assert.equal(
+      numbers.findIndex((n, i) => i > 0 && n !== (numbers[i - 1] ?? 0) + 1),
       -1,
       'every line follows the one before',
     );
