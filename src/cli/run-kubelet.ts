@@ -21,6 +21,7 @@ import { exposition, type MetricFamily } from '../stats/exposition.ts';
 import { nodeEviction } from './eviction.ts';
 import { observeNode } from './info-metrics.ts';
 import { type RealNode, realNode } from './node.ts';
+import { nodeOomWatcher } from './oom.ts';
 import { kubeletServer } from './server.ts';
 import { type NodeStats, nodeStats } from './stats.ts';
 
@@ -63,7 +64,8 @@ export async function runKubelet({ flags, config, resolved, log, signal }: RunOp
   // Work also ends when the agent itself finds that it cannot go on.
   const failed = new AbortController();
   const ending = AbortSignal.any([signal, failed.signal]);
-  const beside = [...nodeEviction({ node, flags, config: resolved, stats, metrics, log }), ...(certificates?.services ?? [])];
+  const pressure = [...nodeEviction({ node, flags, config: resolved, stats, metrics, log }), nodeOomWatcher({ node, metrics, log })];
+  const beside = [...pressure, ...(certificates?.services ?? [])];
   try {
     for (const server of servers) await server.start(ending);
     await node.kubelet.start(ending);

@@ -46,6 +46,10 @@ export interface AgentMetrics extends KubeletMetrics {
   evicted(signal: string): void;
   /** kubelet_eviction_stats_age_seconds. */
   evictionStatsAge(signal: string, seconds: number): void;
+  /** kts_system_oom_kills_total. */
+  systemOom(): void;
+  /** kts_container_oom_kills_total. */
+  containerOom(of: { namespace: string; pod: string; container: string }): void;
   /** kubelet_orphaned_runtime_pods_total. */
   orphanFound(): void;
   /** csi_operations_seconds: `method` as gRPC spells it, `code` its status. */
@@ -255,6 +259,15 @@ export function createAgentMetrics(metrics: Metrics, monotonicSeconds: () => num
       metrics
         .histogram('kubelet_eviction_stats_age_seconds', '[ALPHA] Age of the figures by which a pod was evicted', ['eviction_signal'])
         .observe(seconds, { eviction_signal: signal }),
+    systemOom: () => metrics.counter('kts_system_oom_kills_total', '[ALPHA] Processes killed because the machine had no memory left').inc(),
+    containerOom: ({ namespace, pod, container }) =>
+      metrics
+        .counter('kts_container_oom_kills_total', '[ALPHA] Processes of a container that were killed for want of memory', [
+          'namespace',
+          'pod',
+          'container',
+        ])
+        .inc({ namespace, pod, container }),
     orphanFound: () => metrics.counter('kubelet_orphaned_runtime_pods_total', '[ALPHA] Pods in the runtime that nobody asked for').inc(),
     csiCalled(driver, method, code, duration) {
       const labels = { driver_name: driver, method_name: method, grpc_status_code: code, migrated: 'false' };

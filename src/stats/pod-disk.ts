@@ -32,19 +32,30 @@ export async function podLogs(podLogsDir: string, pod: ObservedPod): Promise<Pod
 export async function podDisk({ podLogsDir, podsDir, volumes }: PodDiskDeps, pod: ObservedPod): Promise<PodDiskUsage> {
   const { name, namespace } = pod;
   const uid = pod.uid as string;
-  const [ownLogs, etcHosts, logs] = await Promise.all([
+  const [ownLogs, etcHosts, terminationLogs, logs] = await Promise.all([
     filesIn(podLogsDirectory(podLogsDir, { name, namespace, uid })),
     fileUsage(join(podsDir, uid, 'etc-hosts')),
+    filesBelow(join(podsDir, uid, 'containers')),
     podLogs(podLogsDir, pod),
   ]);
-  return { podLogs: ownLogs, etcHosts, logs: logs.containers, volumes: volumes(uid) };
+  return { podLogs: ownLogs, nodeFiles: sum([etcHosts, terminationLogs]), logs: logs.containers, volumes: volumes(uid) };
+}
+
+/** Files in the directories of a directory: termination logs, which a container can make as long as it likes. */
+async function filesBelow(directory: string): Promise<FilesUsage> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  return sum(await Promise.all(entries.filter((e) => e.isDirectory()).map((e) => filesIn(join(directory, e.name)))));
+}
+
+function sum(parts: readonly FilesUsage[]): FilesUsage {
+  return parts.reduce((all, part) => ({ bytes: all.bytes + part.bytes, inodes: all.inodes + part.inodes }), { bytes: 0, inodes: 0 });
 }
 
 /** Blocks of the files directly in a directory, as `du` counts them. */
 async function filesIn(directory: string): Promise<FilesUsage> {
   const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
   const files = await Promise.all(entries.filter((e) => !e.isDirectory()).map((e) => fileUsage(join(directory, e.name))));
-  return files.reduce((sum, file) => ({ bytes: sum.bytes + file.bytes, inodes: sum.inodes + file.inodes }), { bytes: 0, inodes: 0 });
+  return sum(files);
 }
 
 /** A block of st_blocks is 512 bytes whatever the file system. */

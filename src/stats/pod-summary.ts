@@ -17,7 +17,8 @@ export interface PodDiskUsage {
   logs: ReadonlyMap<string, FilesUsage>;
   /** Files directly in the pod's log directory. */
   podLogs: FilesUsage;
-  etcHosts: FilesUsage;
+  /** Files that the node keeps for the pod: its hosts file, termination logs. */
+  nodeFiles: FilesUsage;
   volumes: readonly MeasuredVolume[];
 }
 
@@ -99,10 +100,10 @@ export function podSummary({ pod, samples, runtime, nowMs, disk }: PodSummaryInp
   };
 }
 
-/** All that a pod holds of the node's disk: layers, logs, its volumes there, its hosts file. Source: contract node.md §3. */
+/** All that a pod holds of the node's disk: layers, logs, its volumes there, the files that the node keeps for it. Source: contract node.md §3. */
 function ephemeralStorage(
   containers: readonly ContainerStats[],
-  { podLogs, etcHosts, volumes }: PodDiskUsage,
+  { podLogs, nodeFiles, volumes }: PodDiskUsage,
   node: FilesystemSpace | undefined,
   time: string,
 ): FsStats {
@@ -110,7 +111,7 @@ function ephemeralStorage(
     ...containers.flatMap(({ rootfs, logs }) => [rootfs, logs].map((fs) => ({ bytes: fs?.usedBytes ?? 0, inodes: fs?.inodesUsed ?? 0 }))),
     ...volumes.filter((v) => v.ephemeral).map(({ stats }) => ({ bytes: stats.usedBytes ?? 0, inodes: stats.inodesUsed ?? 0 })),
     podLogs,
-    etcHosts,
+    nodeFiles,
   ];
   const total = parts.reduce((sum, part) => ({ bytes: sum.bytes + part.bytes, inodes: sum.inodes + part.inodes }));
   return filesystemOf(node, time, total);

@@ -114,7 +114,7 @@ function provider(more: Partial<SummaryDeps> = {}): SummaryProvider {
     podDisk: async () => ({
       logs: new Map([['a', { bytes: 5, inodes: 1 }]]),
       podLogs: nothing,
-      etcHosts: { bytes: 4, inodes: 1 },
+      nodeFiles: { bytes: 4, inodes: 1 },
       volumes: [
         { stats: { name: 'v', time: iso, usedBytes: 100, inodesUsed: 9 }, ephemeral: true },
         { stats: { name: 'claim', time: iso, usedBytes: 1000 }, ephemeral: false },
