@@ -4,7 +4,9 @@ import { podUid } from '../api/brands.ts';
 import { CpuSet } from '../api/cpuset.ts';
 import type { Resources } from '../api/resources.ts';
 import type { Pod } from '../api/types.ts';
+import { staticPolicyOptions } from '../config/cpu-policy-options.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
+import { DEFAULT_MAX_NUMA_NODES, topologyPolicyOptions } from '../config/topology-policy-options.ts';
 import type { CriRuntime } from '../cri/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
@@ -16,7 +18,6 @@ import type { Service } from '../observe/service.ts';
 import { CheckpointFile } from '../resources/checkpoint/file.ts';
 import { cpuTopologyOf } from '../resources/cpu/discover.ts';
 import { CpuManager } from '../resources/cpu/manager.ts';
-import { staticPolicyOptions } from '../resources/cpu/options.ts';
 import { CpuReconcile, type RunningContainer } from '../resources/cpu/reconcile.ts';
 import { createStaticPolicy, type StaticPolicy, StaticPolicyError } from '../resources/cpu/static-policy.ts';
 import { createManagerMetrics } from '../resources/manager-metrics.ts';
@@ -26,7 +27,6 @@ import { reservedByNode } from '../resources/memory/reserved.ts';
 import { reservedCpuCount } from '../resources/reservations.ts';
 import { TopologyManager } from '../resources/topology/manager.ts';
 import type { NumaInfo, TopologyPolicy } from '../resources/topology/merge.ts';
-import { DEFAULT_MAX_NUMA_NODES, topologyPolicyOptions } from '../resources/topology/options.ts';
 
 export interface ResourceManagersInput {
   config: ResolvedConfig;
@@ -48,6 +48,10 @@ export interface OpenManagers {
 }
 
 const ROOT_DIR_MODE = 0o750;
+/** A shorter reconcile period would keep a CPU busy with looking. */
+const LEAST_PERIOD_MS = 100;
+/** Gates that are off by default and change what the managers do. */
+const NotYet = ['PodLevelResourceManagers', 'InPlacePodVerticalScalingExclusiveCPUs', 'InPlacePodVerticalScalingExclusiveMemory'];
 
 /** Opens the CPU, memory and topology managers with their checkpoints. Rejects with what stops the start: see contract node.md §5 and §6. */
 export async function openResourceManagers(input: ResourceManagersInput): Promise<OpenManagers> {
@@ -55,6 +59,7 @@ export async function openResourceManagers(input: ResourceManagersInput): Promis
   const metrics = createManagerMetrics(input.registry);
   const isStatic = { cpu: config.cpuManagerPolicy === 'static', memory: config.memoryManagerPolicy === 'Static' };
   const topologyPolicy = config.topologyManagerPolicy as TopologyPolicy;
+  for (const gate of NotYet) if (config.gates.enabled(gate)) log.warn('The resource managers do not know this feature gate yet', { gate });
   // Nothing of the machine is read that no policy asks for.
   const machine = isStatic.cpu || isStatic.memory || topologyPolicy !== 'none' ? await readNumaNodes() : [];
   const info = numaInfo(config, topologyPolicy, machine, log);
@@ -87,7 +92,7 @@ export async function openResourceManagers(input: ResourceManagersInput): Promis
     runtime,
     clock,
     log,
-    periodMs: config.cpuManagerReconcilePeriodMs,
+    periodMs: Math.max(LEAST_PERIOD_MS, config.cpuManagerReconcilePeriodMs),
     running: () => runningContainers(kubelet().pods()),
     collect: () => managers.collect(),
     cpusOf: (uid, name) => cpu.cpusOf(uid, name),

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { formatDurationMs, parseDuration } from '../api/duration.ts';
 import { Quantity } from '../api/quantity.ts';
+import { checkManagers } from './manager-checks.ts';
 import type { ResolvedConfig } from './resolve.ts';
 import { type RuleFault, Rules } from './rules.ts';
 import { isNamespacedSysctl, isSysctlPattern } from './sysctls.ts';
@@ -37,12 +38,11 @@ export function checkStart(c: ResolvedConfig, host: HostFacts): RuleFault[] {
     'must be greater than zero',
   );
   rules.choice('authorization.mode', c.authorization.mode, ['AlwaysAllow', 'Webhook']);
-  rules.choice('cpuManagerPolicy', c.cpuManagerPolicy, ['none', 'static']);
-  rules.choice('memoryManagerPolicy', c.memoryManagerPolicy, ['None', 'Static']);
   rules.choice('configMapAndSecretChangeDetectionStrategy', c.configMapAndSecretChangeDetectionStrategy, ['Get', 'Cache', 'Watch']);
   const swap = c.memorySwap.swapBehavior;
   rules.check(host.cgroupV2 || swap !== 'LimitedSwap', 'memorySwap.swapBehavior', swap, 'LimitedSwap needs cgroup v2');
   rules.check(c.systemCgroups !== '/', 'systemCgroups', '/', 'must not be the root cgroup');
+  checkManagers(c, rules);
   checkTls(c, rules);
   checkThresholds(c, rules);
   checkReservations(c, rules);

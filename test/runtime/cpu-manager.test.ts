@@ -17,10 +17,18 @@ const reserved = LastCpu === 1 ? '0' : `0-${LastCpu - 1}`;
 const everywhere = `0-${LastCpu}`;
 const guaranteed = { resources: { requests: { cpu: '1', memory: '32Mi' }, limits: { cpu: '1', memory: '32Mi' } } };
 
-/** All CPUs but the last are reserved, so that one container can own a CPU: the last. */
-const settings = { cpuManagerPolicy: 'static', reservedSystemCPUs: reserved, cpuManagerReconcilePeriod: '1s' };
+/** All CPUs but the last are reserved, so that one container can own a CPU: the last. What is reserved of memory is the eviction threshold. */
+const settings = {
+  cpuManagerPolicy: 'static',
+  reservedSystemCPUs: reserved,
+  cpuManagerReconcilePeriod: '1s',
+  memoryManagerPolicy: 'Static',
+  evictionHard: { 'memory.available': '50Mi' },
+  reservedMemory: [{ numaNode: 0, limits: { memory: '50Mi' } }],
+  topologyManagerPolicy: 'single-numa-node',
+};
 
-describe('exclusive CPUs on a real containerd', () => {
+describe('CPUs and memory of their own on a real containerd', () => {
   let containerd: PrivateContainerd;
   let agent: Agent;
   let fs: NodeCgroupFs;
@@ -71,6 +79,12 @@ describe('exclusive CPUs on a real containerd', () => {
     const { uid } = owner.metadata;
     assert.deepEqual((await state()).entries, { [uid]: { c: String(LastCpu) } });
     assert.equal((await state()).defaultCpuSet, reserved);
+    const memory = JSON.parse(await readFile(join(agent.rootDir, 'memory_manager_state'), 'utf8')) as {
+      entries: Record<string, Record<string, { numaAffinity: number[]; type: string; size: number }[]>>;
+    };
+    const [block] = memory.entries[uid]?.['c'] ?? [];
+    assert.deepEqual([block?.type, block?.size, block?.numaAffinity.length], ['memory', 32 * 2 ** 20, 1]);
+    assert.equal(await file(`${group(owner, '')}/${idOf(owner)}`, 'cpuset.mems'), String(block?.numaAffinity[0]));
     const metrics = await (await fetch(`${agent.url}/metrics`)).text();
     assert.match(metrics, /^kubelet_cpu_manager_exclusive_cpu_allocation_count 1$/m);
     assert.match(metrics, /^kubelet_cpu_manager_shared_pool_size_millicores 0$/m);
@@ -82,21 +96,23 @@ describe('exclusive CPUs on a real containerd', () => {
       const found = (await shownPods(agent)).get('late');
       return found?.status?.phase === 'Failed' ? found : undefined;
     });
-    assert.equal(late.status?.reason, 'UnexpectedAdmissionError');
-    assert.match(late.status?.message ?? '', /not enough cpus available to satisfy request: requested=1, available=0/);
+    assert.equal(late.status?.reason, 'TopologyAffinityError');
+    assert.equal(late.status?.message, 'Pod was rejected: Resources cannot be allocated with Topology locality');
     await removeManifest(agent, 'late.yaml');
   });
 
   it('killed at any moment, the agent finds every container where it was', async () => {
     const before = [idOf(await pod('shared')), idOf(await pod('owner'))];
-    const text = await readFile(join(agent.rootDir, 'cpu_manager_state'), 'utf8');
+    const read = () =>
+      Promise.all(['cpu_manager_state', 'memory_manager_state'].map((name) => readFile(join(agent.rootDir, name), 'utf8')));
+    const texts = await read();
     await agent.kill();
     await agent.start();
     await agent.waitHealthy();
     await untilReady(agent, 'owner');
     await untilReady(agent, 'shared');
     assert.deepEqual([idOf(await pod('shared')), idOf(await pod('owner'))], before);
-    assert.equal(await readFile(join(agent.rootDir, 'cpu_manager_state'), 'utf8'), text);
+    assert.deepEqual(await read(), texts);
     assert.equal(await cpuset('owner', ''), String(LastCpu));
     assert.equal(await cpuset('shared', '/besteffort'), reserved);
   });

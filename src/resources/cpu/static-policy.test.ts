@@ -7,12 +7,12 @@ import { containersOf, guaranteedContainer, guaranteedPods, podOf } from '../../
 import { CpuSet } from '../../api/cpuset.ts';
 import { isSidecar } from '../../api/restart.ts';
 import type { Container, Pod } from '../../api/types.ts';
-import { PolicyOptionError } from '../policy-options.ts';
+import { type StaticPolicyOptions, staticPolicyOptions } from '../../config/cpu-policy-options.ts';
+import { PolicyOptionError } from '../../config/policy-options.ts';
 import { ResourceAdmissionError } from '../topology/hint.ts';
 import { numaMask, numaNodes } from '../topology/numa-mask.ts';
 import { readCpuCheckpoint, writeCpuCheckpoint } from './checkpoint.ts';
 import { guaranteedCpus } from './guaranteed.ts';
-import { type StaticPolicyOptions, staticPolicyOptions } from './options.ts';
 import { type CpuState, emptyCpuState, exclusiveCpus } from './state.ts';
 import {
   allocateCpus,

@@ -1,11 +1,11 @@
 import { CpuSet } from '../../api/cpuset.ts';
 import { isSidecar } from '../../api/restart.ts';
 import type { Container, Pod } from '../../api/types.ts';
+import type { StaticPolicyOptions } from '../../config/cpu-policy-options.ts';
 import { type ProviderHints, ResourceAdmissionError, type TopologyHint } from '../topology/hint.ts';
 import { type NumaMask, numaNodes } from '../topology/numa-mask.ts';
 import { guaranteedCpus, managedContainers, podGuaranteedCpus } from './guaranteed.ts';
 import { cpuHints } from './hints.ts';
-import type { StaticPolicyOptions } from './options.ts';
 import { assignedCpus, type CpuState, withAssignment, withoutAssignment } from './state.ts';
 import { takeDistributed } from './take-distributed.ts';
 import { NotEnoughCpusError, takePacked } from './take-packed.ts';

@@ -1,8 +1,8 @@
 import { CpuSet } from '../../../src/api/cpuset.ts';
 import { findContainer } from '../../../src/api/pod.ts';
 import type { Pod } from '../../../src/api/types.ts';
+import { staticPolicyOptions } from '../../../src/config/cpu-policy-options.ts';
 import { defaultGates } from '../../../src/config/feature-gates.ts';
-import { staticPolicyOptions } from '../../../src/resources/cpu/options.ts';
 import { assignedCpus, type CpuState, emptyCpuState } from '../../../src/resources/cpu/state.ts';
 import {
   allocatableCpus,

@@ -1,7 +1,7 @@
+import { topologyPolicyOptions } from '../../../src/config/topology-policy-options.ts';
 import type { ProviderHints, TopologyHint } from '../../../src/resources/topology/hint.ts';
 import { mergeHints, type TopologyPolicy } from '../../../src/resources/topology/merge.ts';
 import { numaMask, numaNodes } from '../../../src/resources/topology/numa-mask.ts';
-import { topologyPolicyOptions } from '../../../src/resources/topology/options.ts';
 import { type Checker, classOf, expectSame } from '../checker.ts';
 
 interface RecordedHint {

@@ -1,4 +1,4 @@
-import { booleanOption, PolicyOptionError } from '../policy-options.ts';
+import { booleanOption, PolicyOptionError } from './policy-options.ts';
 
 /** Options of the static policy, all off unless given. */
 export interface StaticPolicyOptions {

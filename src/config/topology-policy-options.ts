@@ -1,4 +1,4 @@
-import { booleanOption, PolicyOptionError } from '../policy-options.ts';
+import { booleanOption, PolicyOptionError } from './policy-options.ts';
 
 export interface TopologyPolicyOptions {
   /** Among as many NUMA nodes, those nearest to one another. */

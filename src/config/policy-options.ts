@@ -3,10 +3,12 @@ export class PolicyOptionError extends Error {
   readonly code = 'bad-policy-option';
   /** The configuration field. */
   readonly field: string;
-  constructor(field: string, message: string) {
-    super(`${field}: ${message}`);
+  readonly rule: string;
+  constructor(field: string, rule: string) {
+    super(`${field}: ${rule}`);
     this.name = 'PolicyOptionError';
     this.field = field;
+    this.rule = rule;
   }
 }
 
