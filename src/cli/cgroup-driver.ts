@@ -8,6 +8,7 @@ import type { Clock } from '../host/clock.ts';
 import { SystemdManager } from '../host/systemd/units.ts';
 import type { Logger } from '../observe/log.ts';
 import type { CgroupDriver } from '../resources/cgroup-names.ts';
+import type { PodCgroupsOptions } from '../resources/pod-cgroups.ts';
 
 /** The runtime's own setting wins where it tells (contract: compat-matrix §2, RuntimeConfig). */
 export async function cgroupDriver(runtime: ConnectedRuntime, config: ResolvedConfig, log: Logger): Promise<CgroupDriver> {
@@ -29,4 +30,20 @@ export async function openDriver(driver: CgroupDriver, scope: string, clock: Clo
   const files = await openCgroupFs(scope, clock);
   if (driver === 'cgroupfs') return files;
   return new SystemdCgroupFs(files, new SystemdManager(clock), scope);
+}
+
+/** What the pods' control groups go by. */
+export function cgroupOptions(config: ResolvedConfig, driver: CgroupDriver, limits: PodCgroupsOptions['limits']): PodCgroupsOptions {
+  return {
+    cgroupDriver: driver,
+    cgroupRoot: config.cgroupRoot,
+    cgroupsPerQOS: config.cgroupsPerQOS,
+    podPidsLimit: config.podPidsLimit,
+    cpuCFSQuota: config.cpuCFSQuota,
+    cpuCFSQuotaPeriodUs: config.cpuCFSQuotaPeriodMs * 1000,
+    memoryQoS: config.gates.enabled('MemoryQoS'),
+    memoryReservationPolicy: config.memoryReservationPolicy,
+    ...(config.memoryThrottlingFactor === undefined ? {} : { memoryThrottlingFactor: config.memoryThrottlingFactor }),
+    limits,
+  };
 }

@@ -36,16 +36,15 @@ import { Hooks } from '../probes/hooks.ts';
 import type { ProbeMetrics } from '../probes/metrics.ts';
 import { Probers } from '../probes/runner.ts';
 import { Schedule } from '../probes/schedule.ts';
-import type { CgroupDriver } from '../resources/cgroup-names.ts';
 import { nodeAllocatable, nodeCapacity, podsLimits } from '../resources/node-allocatable.ts';
-import { PodCgroups, type PodCgroupsOptions, podCgroupsScope } from '../resources/pod-cgroups.ts';
+import { PodCgroups, podCgroupsScope } from '../resources/pod-cgroups.ts';
 import { totalReservation } from '../resources/reservations.ts';
 import { expandStaticCommand } from '../sync/env-expansion.ts';
 import { PodSpecs } from '../sync/specs.ts';
 import type { VolumeStatsSource } from '../volumes/volume-stats.ts';
 
 import { nodeAdmission } from './admission.ts';
-import { cgroupDriver, openDriver } from './cgroup-driver.ts';
+import { cgroupDriver, cgroupOptions, openDriver } from './cgroup-driver.ts';
 import type { ClusterInput, ClusterLink } from './cluster.ts';
 import { nodeImages } from './images.ts';
 import { nodeSettings } from './node-settings.ts';
@@ -356,19 +355,4 @@ function checkMachine(config: ResolvedConfig, machine: Machine, version: 1 | 2, 
   if (config.failSwapOn && machine.swap > 0) {
     throw new Error('running with swap on is not supported, please disable swap or set --fail-swap-on flag to false');
   }
-}
-
-function cgroupOptions(config: ResolvedConfig, driver: CgroupDriver, limits: PodCgroupsOptions['limits']): PodCgroupsOptions {
-  return {
-    cgroupDriver: driver,
-    cgroupRoot: config.cgroupRoot,
-    cgroupsPerQOS: config.cgroupsPerQOS,
-    podPidsLimit: config.podPidsLimit,
-    cpuCFSQuota: config.cpuCFSQuota,
-    cpuCFSQuotaPeriodUs: config.cpuCFSQuotaPeriodMs * 1000,
-    memoryQoS: config.gates.enabled('MemoryQoS'),
-    memoryReservationPolicy: config.memoryReservationPolicy,
-    ...(config.memoryThrottlingFactor === undefined ? {} : { memoryThrottlingFactor: config.memoryThrottlingFactor }),
-    limits,
-  };
 }
