@@ -1,4 +1,5 @@
 import type { Pod } from '../api/types.ts';
+import { openMetricsContentType, takesOpenMetrics, toOpenMetrics } from '../stats/open-metrics.ts';
 import type { Handler } from './http.ts';
 import { sendJson, sendText } from './http.ts';
 import type { HealthResults } from './slis.ts';
@@ -43,8 +44,9 @@ export function readOnlyHandler(deps: ReadOnlyDeps): Handler {
     const metrics = textOf(deps, path);
     if (metrics !== undefined) {
       const text = await metrics();
-      res.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
-      res.end(text);
+      const open = takesOpenMetrics(req.headers.accept);
+      res.writeHead(200, { 'Content-Type': open ? openMetricsContentType : 'text/plain; version=0.0.4; charset=utf-8' });
+      res.end(open ? toOpenMetrics(text) : text);
       return;
     }
     if (path === '/stats/summary' || path === '/stats/summary/') {

@@ -8,6 +8,8 @@ import { run, systemPath } from '../../../scripts/node/run.ts';
 export const KUBERNETES_VERSION = 'v1.37.2';
 
 const MODULE = resolve(import.meta.dirname, '../gotools');
+/** Programs that need other versions of the libraries have a module of their own below it. */
+const OWN_MODULES: ReadonlySet<string> = new Set(['metrics-server']);
 /** Where Go's own installer puts it, which PATH may lack. */
 const GO_PATH = `${systemPath}:/usr/local/go/bin:/usr/lib/go/bin`;
 
@@ -22,6 +24,7 @@ const PACKAGES = {
   ginkgo: 'github.com/onsi/ginkgo/v2/ginkgo',
   agnhost: 'k8s.io/kubernetes/test/images/agnhost',
   'sample-device-plugin': 'k8s.io/kubernetes/test/images/sample-device-plugin',
+  'metrics-server': 'sigs.k8s.io/metrics-server/cmd/metrics-server',
 } as const;
 
 export type GoTool = keyof typeof PACKAGES;
@@ -48,7 +51,8 @@ export async function goTool(name: GoTool, log: (line: string) => void = () => {
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=${KUBERNETES_VERSION}`;
   const isTest = name.endsWith('.test');
   const build = ['go', ...(isTest ? ['test', '-c'] : ['build', '-ldflags', ldflags]), '-v', '-o', `${path}.new`, PACKAGES[name]];
-  await makeOnce(path, build, { cwd: MODULE, title: `building ${name} ${KUBERNETES_VERSION}`, log });
+  const cwd = OWN_MODULES.has(name) ? join(MODULE, name) : MODULE;
+  await makeOnce(path, build, { cwd, title: `building ${name} ${KUBERNETES_VERSION}`, log });
   return path;
 }
 
