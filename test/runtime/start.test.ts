@@ -70,7 +70,7 @@ test('a pod that cannot start is named with the reason, exit 1, nothing is left'
     await writeFile(join(folder, 'good.json'), pod('good', 'registry.local/busybox:1'));
     await writeFile(join(folder, 'bad.json'), pod('bad', 'registry.local/absent:1'));
     await writeFile(join(folder, 'broken.yaml'), 'kind: Pod\n  metadata: [');
-    const { code, output } = await start('--once', '--manifests', folder, '--timeout', '6').ended;
+    const { code, output } = await start('--once', '--manifests', folder, '--timeout', '12').ended;
     assert.equal(code, 1, output);
     assert.match(output, /1\/3 pods ready; not ready:/);
     assert.match(output, /^ +bad-\S+ .*ErrImageNeverPull.*registry\.local\/absent:1/m);
