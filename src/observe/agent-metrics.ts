@@ -36,12 +36,8 @@ export interface AgentMetrics extends KubeletMetrics {
   imageCollected(reason: 'age' | 'space'): void;
   /** kubelet_pod_status_sync_duration_seconds. */
   statusSynced(seconds: number): void;
-  /** kubelet_containers_per_pod_count. */
-  podAdmitted(containers: number): void;
   /** kubelet_desired_pods, kubelet_active_pods, kubelet_mirror_pods. */
   pods(counts: PodCounts): void;
-  /** kubelet_restarted_pods_total: a static pod of the same full name came back with another UID. */
-  podRestarted(isStatic: boolean): void;
   /** kubelet_evictions, by the signal or the limit. */
   evicted(signal: string): void;
   /** kubelet_eviction_stats_age_seconds. */
@@ -50,8 +46,6 @@ export interface AgentMetrics extends KubeletMetrics {
   systemOom(): void;
   /** kts_container_oom_kills_total. */
   containerOom(of: { namespace: string; pod: string; container: string }): void;
-  /** kubelet_orphaned_runtime_pods_total. */
-  orphanFound(): void;
   /** csi_operations_seconds: `method` as gRPC spells it, `code` its status. */
   csiCalled(driver: string, method: string, code: string, seconds: number): void;
   /** kubelet_lifecycle_handler_http_fallbacks_total. */

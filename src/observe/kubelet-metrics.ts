@@ -20,6 +20,12 @@ export interface KubeletMetrics {
   userNamespacedPodStarted(failed: boolean): void;
   /** kubelet_image_volume_requested_total, _mounted_succeed_total, _mounted_errors_total. */
   imageVolumesMounted(requested: number, failed: boolean): void;
+  /** kubelet_containers_per_pod_count. */
+  podAdmitted(containers: number): void;
+  /** kubelet_restarted_pods_total: a pod of the same UID that began anew after it was taken away. */
+  podRestarted(isStatic: boolean): void;
+  /** kubelet_orphaned_runtime_pods_total. */
+  orphanFound(): void;
   /** kubelet_pod_status_sync_duration_seconds. */
   statusSynced(seconds: number): void;
   /** kubelet_terminated_containers_total. */
@@ -44,6 +50,9 @@ export const noKubeletMetrics: KubeletMetrics = {
   workerStarted() {},
   podStarted() {},
   podReady() {},
+  podAdmitted() {},
+  podRestarted() {},
+  orphanFound() {},
   rejected() {},
   preempted() {},
 };

@@ -35,6 +35,9 @@ describe('the times of starts', () => {
     const metrics = {
       workerStarted: (s: number) => void counted.push(`worker ${s}`),
       podStarted: (s: number) => void counted.push(`started ${s}`),
+      podAdmitted: (n: number) => void counted.push(`containers ${n}`),
+      orphanFound: () => void counted.push('orphan'),
+      podRestarted: (isStatic: boolean) => void counted.push(`restarted ${isStatic}`),
       podReady: (sli: number, total: number) => void counted.push(`ready ${sli} of ${total}`),
     };
     times = new PodStartTimes({ clock, timeline, metrics });
@@ -44,8 +47,8 @@ describe('the times of starts', () => {
     timeline.note('u', 'seen', 'api');
     await clock.advance(1_000);
     const pod = podOf();
-    times.begun({ uid: 'u', phase: 'sync', pod });
-    times.begun({ uid: 'u', phase: 'sync', pod });
+    times.begun({ uid: 'u', phase: 'sync', orphan: false, pod });
+    times.begun({ uid: 'u', phase: 'sync', orphan: false, pod });
     const images = {
       ensureImage: async () => {
         await clock.sleep(3_000);
@@ -59,23 +62,32 @@ describe('the times of starts', () => {
     times.published('u', running());
     times.published('u', running());
     // Five seconds old when it was begun, four later: three of a pull and two of the init container are left out.
-    assert.deepEqual(counted, ['worker 1', 'started 5', 'ready 4 of 9']);
+    assert.deepEqual(counted, ['containers 0', 'worker 1', 'started 5', 'ready 4 of 9']);
   });
 
   it('leave out what ran before, what nobody saw, and the creation of static pods', async () => {
     timeline.note('u', 'seen', 'api');
-    times.begun({ uid: 'u', phase: 'sync', pod: podOf({ status: { phase: 'Running' } }) });
+    times.begun({ uid: 'u', phase: 'sync', orphan: false, pod: podOf({ status: { phase: 'Running' } }) });
     times.published('u', running());
     times.forget('u');
-    times.begun({ uid: 'other', phase: 'sync', pod: podOf() });
+    times.begun({ uid: 'other', phase: 'sync', orphan: false, pod: podOf() });
     times.published('other', running());
-    times.begun({ uid: 'ends', phase: 'terminating', pod: podOf() });
-    assert.deepEqual(counted, ['worker 0']);
+    times.begun({ uid: 'ends', phase: 'terminating', orphan: false, pod: podOf() });
+    assert.deepEqual(counted, ['containers 0', 'worker 0', 'containers 0']);
+    counted.length = 0;
     timeline.note('static', 'seen', 'file');
     const pod = podOf();
     pod.metadata.annotations = { 'kubernetes.io/config.source': 'file' };
-    times.begun({ uid: 'static', phase: 'sync', pod });
+    times.begun({ uid: 'static', phase: 'sync', orphan: false, pod });
     times.published('static', running());
-    assert.deepEqual(counted.slice(1), ['worker 0', 'started 0']);
+    assert.deepEqual(counted, ['containers 0', 'worker 0', 'started 0']);
+  });
+
+  it('an orphan is counted once, and a second life under the same UID', () => {
+    const pod = podOf();
+    for (const phase of ['terminating', 'terminated']) times.begun({ uid: 'o', phase, pod, orphan: true });
+    assert.deepEqual(counted, ['orphan']);
+    for (const phase of ['sync', 'sync', 'terminating', 'terminated', 'sync', 'sync']) times.begun({ uid: 'u', phase, pod, orphan: false });
+    assert.deepEqual(counted.slice(1), ['containers 0', 'restarted false']);
   });
 });

@@ -13,6 +13,12 @@ export interface StartMetrics {
   podStarted(seconds: number): void;
   /** kubelet_pod_start_sli_duration_seconds (pulls and init left out) and kubelet_pod_start_total_duration_seconds, from its creation. */
   podReady(sliSeconds: number, totalSeconds: number): void;
+  /** kubelet_containers_per_pod_count. */
+  podAdmitted(containers: number): void;
+  /** kubelet_orphaned_runtime_pods_total. */
+  orphanFound(): void;
+  /** kubelet_restarted_pods_total: a pod of the same UID that began anew after it was taken away. */
+  podRestarted(isStatic: boolean): void;
 }
 
 export interface StartTimesDeps {
@@ -28,6 +34,8 @@ interface Start {
   seenAt: number;
   pullMs: number;
   isOver: boolean;
+  /** It was stopped and cleared: another sync is another life. */
+  hasEnded: boolean;
 }
 
 /** How long pods take to start, each counted once. A pod that ran before the agent saw it has not started here. */
@@ -40,12 +48,20 @@ export class PodStartTimes {
   }
 
   /** The lane of a pod takes a step. */
-  begun({ uid, phase, pod }: { uid: string; phase: string; pod: Pod }): void {
-    if (phase !== 'sync' || this.#starts.has(uid)) return;
+  begun({ uid, phase, pod, orphan }: { uid: string; phase: string; pod: Pod; orphan: boolean }): void {
     const { clock, timeline, metrics } = this.#deps;
+    const known = this.#starts.get(uid);
+    if (known !== undefined) {
+      if (known.hasEnded && phase === 'sync') metrics.podRestarted(isStaticPod(pod));
+      known.hasEnded = phase === 'terminated';
+      return;
+    }
     const seenAt = timeline.of(uid).find((e) => e.what === 'seen')?.at;
-    const was = pod.status?.phase ?? 'Pending';
-    this.#starts.set(uid, { pod, seenAt: seenAt ?? 0, pullMs: 0, isOver: seenAt === undefined || was !== 'Pending' });
+    const isOver = seenAt === undefined || phase !== 'sync' || (pod.status?.phase ?? 'Pending') !== 'Pending';
+    this.#starts.set(uid, { pod, seenAt: seenAt ?? 0, pullMs: 0, isOver, hasEnded: false });
+    if (orphan) metrics.orphanFound();
+    if (orphan || phase !== 'sync') return;
+    metrics.podAdmitted(pod.spec.containers.length);
     if (seenAt !== undefined) metrics.workerStarted(Math.max(0, clock.now() - seenAt) / 1000);
   }
 
