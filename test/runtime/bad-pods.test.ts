@@ -18,6 +18,8 @@ async function hostileImages(): Promise<Buffer> {
   const busybox = await readFile(await staticBusybox());
   const files: TarEntry[] = [
     { kind: 'folder', name: 'bin', mode: 0o755 },
+    { kind: 'folder', name: 'etc', mode: 0o755 },
+    { kind: 'file', name: 'etc/passwd', mode: 0o644, data: Buffer.from('root:x:0:0:root:/:/bin/sh\n') },
     { kind: 'file', name: 'bin/busybox', mode: 0o755, data: busybox },
     ...['sh', 'sleep', 'env', 'wc'].map((a): TarEntry => ({ kind: 'link', name: `bin/${a}`, target: 'busybox' })),
   ];
