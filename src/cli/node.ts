@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { AdmissionNode } from '../admission/general-predicates.ts';
 import { podUid } from '../api/brands.ts';
 import { toResourceList } from '../api/resources.ts';
-import type { EnvVar, Pod } from '../api/types.ts';
+import type { Pod } from '../api/types.ts';
 import { backoffKey } from '../compat/backoff-key.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
 import type { KubeletFlags } from '../config/types.ts';
@@ -32,14 +32,10 @@ import type { Metrics } from '../observe/metrics.ts';
 import { Timeline } from '../observe/timeline.ts';
 import type { PluginHandler, PluginType } from '../plugins/plugin-handler.ts';
 import { PodDirectories } from '../pods/dirs.ts';
-import { Hooks } from '../probes/hooks.ts';
 import type { ProbeMetrics } from '../probes/metrics.ts';
-import { Probers } from '../probes/runner.ts';
-import { Schedule } from '../probes/schedule.ts';
 import { nodeAllocatable, nodeCapacity, podsLimits } from '../resources/node-allocatable.ts';
 import { PodCgroups, podCgroupsScope } from '../resources/pod-cgroups.ts';
 import { totalReservation } from '../resources/reservations.ts';
-import { expandStaticCommand } from '../sync/env-expansion.ts';
 import { PodSpecs } from '../sync/specs.ts';
 import type { VolumeStatsSource } from '../volumes/volume-stats.ts';
 
@@ -49,6 +45,7 @@ import type { ClusterInput, ClusterLink } from './cluster.ts';
 import { nodeImages } from './images.ts';
 import { nodeSettings } from './node-settings.ts';
 import { nodePlugins } from './plugins.ts';
+import { nodeProbes } from './probes.ts';
 import { enforceReservations, nodeReservations, qosReserve } from './reserved.ts';
 import { nodeResize } from './resize.ts';
 import { guarded, openResourceManagers } from './resource-managers.ts';
@@ -247,8 +244,6 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     imagesListed: images.listed,
   });
   const pressures = new NodePressures();
-  const schedule = new Schedule(clock);
-  const expandCommand = (command: readonly string[], env: readonly EnvVar[]) => expandStaticCommand(command, env) ?? [];
   const ports: KubeletPorts = {
     clock,
     random: systemRandom,
@@ -261,11 +256,10 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     runtimeName: runtime.version.runtimeName,
     images: images.manager,
     specs,
-    hooks: new Hooks({ runtime: runtime.runtime, clock, metrics }),
+    ...nodeProbes(runtime.runtime, metrics, probeMetrics),
     cgroups,
     volumes,
     dirs: new PodDirectories({ files, log, podsDir, mountsBelow: async (path) => (await nodeMounts.below(path)).map((m) => m.mountPoint) }),
-    probes: { runner: new Probers({ runtime: runtime.runtime, schedule, expandCommand }), schedule, metrics: probeMetrics },
     userNamespaces,
     recursiveReadOnly: handlers.knownRecursiveReadOnly,
     upkeep: [...managerServices, upkeep.logRotation, upkeep.imageGc, volumeStats, nodePlugins(flags.rootDir, pluginHandlers, log)],
