@@ -14,12 +14,22 @@ export class CheckpointError extends Error {
 
 /** The text of `allocated_pods_state` and `actuated_pods_state`, which the real kubelet reads, too (contract: node.md §14). */
 export function formatCheckpoint(entries: ReadonlyMap<string, PodResourceInfo>): string {
-  const pods = [...entries].map(([uid, { containers, pod }]) => {
-    const fields = `"ContainerResources":${goJson(containers)},"PodLevelResources":${goJson(pod ?? null)},"EmptyDirVolumeLimits":null`;
-    return `${goJson(uid)}:{${fields}}`;
-  });
+  const pods = [...entries].map(([uid, info]) => `${goJson(uid)}:${entryText(info)}`);
   const data = pods.length === 0 ? '{}' : `{"entries":{${pods.join(',')}}}`;
   return `{"data":${goJson(data)},"checksum":${textChecksum(data)}}`;
+}
+
+/** An entry is never changed, only replaced: of a full node one entry is new at a write. */
+const texts = new WeakMap<PodResourceInfo, string>();
+
+function entryText(info: PodResourceInfo): string {
+  let text = texts.get(info);
+  if (text === undefined) {
+    const { containers, pod = null } = info;
+    text = `{"ContainerResources":${goJson(containers)},"PodLevelResources":${goJson(pod)},"EmptyDirVolumeLimits":null}`;
+    texts.set(info, text);
+  }
+  return text;
 }
 
 /** The entries by pod UID. Throws CheckpointError on anything that is not such a file, or whose checksum does not match. */
