@@ -73,8 +73,12 @@ function differences(world: World, oracle: Oracle, pod: Pod, shown: Pod | undefi
 /** A regular container of a pod that has not ended: it runs, has done its work, or waits for a reason and not too long. */
 function containerTrouble(world: World, oracle: Oracle, pod: Pod, c: Container, instances: ContainerRecord[]): string[] {
   const newest = instances.filter((i) => i.config.metadata.name === c.name).at(-1);
-  if (newest?.state === 'running')
-    return newest.config.image.userSpecifiedImage === c.image ? [] : [`container ${c.name} runs with another image`];
+  if (newest?.state === 'running') {
+    if (newest.config.image.userSpecifiedImage !== c.image) return [`container ${c.name} runs with another image`];
+    const milli = Number.parseInt(c.resources?.limits?.['cpu'] ?? '0', 10);
+    const has = (newest.resources?.cpuQuota ?? 0) / 100;
+    return milli === has ? [] : [`container ${c.name} runs with ${has}m of CPU instead of ${milli}m`];
+  }
   const fate = expectationOf(pod);
   if (newest === undefined || newest.state === 'created')
     return fate === 'stuck' || fate === 'loops' || (oracle.disturbed.has(pod.metadata.uid) && hasInit(pod))

@@ -68,7 +68,8 @@ export function randomUid(random: SimRandom): string {
 export function randomPod(random: SimRandom, name: string, choices: PodChoices = {}): Pod {
   const restartPolicy = random.pick(restartPolicies);
   const images = choices.images ?? ['sim.local/busybox:1', 'sim.local/app:2', 'sim.local/web:3'];
-  const container = (n: string, behaviour: Behaviour) => simContainer(n, behaviour, { image: random.pick(images) });
+  const resources = { requests: { cpu: '50m' }, limits: { cpu: '100m' } };
+  const container = (n: string, behaviour: Behaviour) => simContainer(n, behaviour, { image: random.pick(images), resources });
   const containers = Array.from({ length: random.int(1, 3) }, (_, i) => container(`c${i}`, randomBehaviour(random)));
   const initContainers: Container[] = [];
   if (choices.initContainers !== false && random.chance(0.4)) {

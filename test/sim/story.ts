@@ -217,6 +217,19 @@ const actions: Record<string, readonly [number, Action]> = {
       s.oracle.put(pod);
     },
   ],
+  'resize a container': [
+    4,
+    (s) => {
+      if (s.pods.length === 0) return;
+      const pod = structuredClone(s.random.pick(s.pods));
+      if (pod.metadata.deletionTimestamp !== undefined) return;
+      const c = s.random.pick(pod.spec.containers);
+      const milli = s.random.int(100, 900);
+      c.resources = { requests: { cpu: `${s.random.int(10, milli)}m` }, limits: { cpu: `${milli}m` } };
+      s.say(`${pod.metadata.uid} ${c.name} ${milli}m`);
+      s.oracle.put(pod);
+    },
+  ],
   'delete a pod with a grace': [
     3,
     (s) => {
