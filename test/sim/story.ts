@@ -218,7 +218,7 @@ const actions: Record<string, readonly [number, Action]> = {
     },
   ],
   'resize a container': [
-    4,
+    10,
     (s) => {
       if (s.pods.length === 0) return;
       const pod = structuredClone(s.random.pick(s.pods));
