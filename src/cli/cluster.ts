@@ -120,11 +120,13 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
     nodeName,
     rootDir: input.flags.rootDir,
     controllerAttaches: config.enableControllerAttachDetach,
+    mutableLimits: config.gates.enabled('MutableCSINodeAllocatableCount'),
     watch,
     objects,
     events,
     log,
     metrics: input.metrics,
+    wake: input.wake,
     initialized: () => nodeStatus?.check(),
     statusChanged: () => nodeStatus?.poke(),
   });

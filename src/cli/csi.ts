@@ -12,6 +12,7 @@ import type { AgentMetrics } from '../observe/agent-metrics.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Service } from '../observe/service.ts';
+import { CsiLimits } from '../plugins/csi-limits.ts';
 import { CsiPlugin } from '../plugins/csi-plugin.ts';
 import type { PluginHandler } from '../plugins/plugin-handler.ts';
 import { Attachments, type OwnNode } from '../volumes/csi/attach.ts';
@@ -33,11 +34,15 @@ export interface NodeCsiInput {
   rootDir: string;
   /** enableControllerAttachDetach */
   controllerAttaches: boolean;
+  /** Feature gate MutableCSINodeAllocatableCount. */
+  mutableLimits: boolean;
   watch: NodeWatch;
   objects: ClusterObjects;
   events: EventRecorder;
   log: Logger;
   metrics: AgentMetrics;
+  /** What a pod waited for is there. */
+  wake(podUid: string): void;
   /** The node may be ready now. */
   initialized(): void;
   /** The node's status is to be written now. */
@@ -59,7 +64,7 @@ export interface NodeCsi {
 }
 
 export function nodeCsi(input: NodeCsiInput): NodeCsi {
-  const { api, nodeName, rootDir, controllerAttaches, watch, events, log, metrics, initialized, statusChanged } = input;
+  const { api, nodeName, rootDir, controllerAttaches, mutableLimits, watch, events, log, metrics, initialized, statusChanged } = input;
   const clock = systemClock;
   const files = nodeFiles;
   const longFiles = new FileThreads(clock);
@@ -88,6 +93,7 @@ export function nodeCsi(input: NodeCsiInput): NodeCsi {
     tokens: driverTokens(input.objects),
     attachments: new Attachments({ objects, node: ownNode(watch), nodeName, clock, controllerAttaches }),
     staged,
+    wake: input.wake,
     giveToGroup: (context, path) => giveToGroup({ clock, longFiles, events }, context, path, false),
     expander: new VolumeExpander({
       clients: drivers,
@@ -103,10 +109,21 @@ export function nodeCsi(input: NodeCsiInput): NodeCsi {
     }),
   });
   const volumes = new CsiVolumesService({ disk, staged, objects, clock, log, changed: statusChanged });
+  const limits = new CsiLimits({
+    clock,
+    log,
+    drivers: () => drivers.names(),
+    periodSeconds: async (driver) => (await objects.driver(driver))?.nodeAllocatableUpdatePeriodSeconds,
+    ask: async (driver, signal) => {
+      using client = drivers.open(driver);
+      return await client.getInfo(signal);
+    },
+    publish: (driver, info, signal) => publisher.update(driver, info, signal),
+  });
   return {
-    handler: new CsiPlugin({ drivers, publisher, log, changed: () => {} }),
+    handler: new CsiPlugin({ drivers, publisher, log, changed: (driver) => plugin.driverChanged(driver) }),
     plugin,
-    services: [publisher, volumes],
+    services: [publisher, volumes, ...(mutableLimits ? [limits] : [])],
     faults: () => [publisher.fault()].filter((fault) => fault !== undefined),
     volumesInUse: () => volumes.inUse(),
     nodeKnown: () => publisher.nodeKnown(),

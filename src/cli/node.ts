@@ -18,7 +18,7 @@ import { diskSpace } from '../host/disk.ts';
 import { nodeFiles } from '../host/files-node.ts';
 import { type Machine, readMachine } from '../host/machine.ts';
 import { nodeMounts } from '../host/mounts.ts';
-import { nodeAddresses, nodeName } from '../host/network.ts';
+import { nodeName } from '../host/network.ts';
 import { systemRandom } from '../host/random.ts';
 import { systemTailReader } from '../host/tail.ts';
 import type { KubeApi } from '../kube/api.ts';
@@ -30,7 +30,6 @@ import type { Logger } from '../observe/log.ts';
 import { LogEvents } from '../observe/log-events.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { Timeline } from '../observe/timeline.ts';
-import type { PluginHandler, PluginType } from '../plugins/plugin-handler.ts';
 import { PodDirectories } from '../pods/dirs.ts';
 import type { ProbeMetrics } from '../probes/metrics.ts';
 import { nodeAllocatable, nodeCapacity, podsLimits } from '../resources/node-allocatable.ts';
@@ -38,7 +37,7 @@ import { PodCgroups, podCgroupsScope } from '../resources/pod-cgroups.ts';
 import { totalReservation } from '../resources/reservations.ts';
 import { PodSpecs } from '../sync/specs.ts';
 import type { VolumeStatsSource } from '../volumes/volume-stats.ts';
-
+import { machineAddresses } from './addresses.ts';
 import { nodeAdmission } from './admission.ts';
 import { cgroupDriver, cgroupOptions, openDriver } from './cgroup-driver.ts';
 import type { ClusterInput, ClusterLink } from './cluster.ts';
@@ -114,7 +113,7 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
       signal,
     }),
     readMachine(),
-    addresses(flags, name, log),
+    machineAddresses(flags, name, log),
   ]);
   const driver = await cgroupDriver(runtime, config, log);
   const cgroupScope = podCgroupsScope({ ...config, cgroupDriver: driver });
@@ -192,8 +191,6 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
   const podsDir = posix.join(flags.rootDir, 'pods');
   const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
   const objects = cluster?.objects;
-  const pluginHandlers = new Map<PluginType, PluginHandler>();
-  if (cluster !== undefined) pluginHandlers.set('CSIPlugin', cluster.csi.handler);
   const status = () => kubelet.runtimeState.status();
   const handlers = await nodeHandlers({ config, rootDir: flags.rootDir, log, status, objects });
   const { runtimeHandlers, userNamespaces } = handlers;
@@ -262,7 +259,13 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     dirs: new PodDirectories({ files, log, podsDir, mountsBelow: async (path) => (await nodeMounts.below(path)).map((m) => m.mountPoint) }),
     userNamespaces,
     recursiveReadOnly: handlers.knownRecursiveReadOnly,
-    upkeep: [...managerServices, upkeep.logRotation, upkeep.imageGc, volumeStats, nodePlugins(flags.rootDir, pluginHandlers, log)],
+    upkeep: [
+      ...managerServices,
+      upkeep.logRotation,
+      upkeep.imageGc,
+      volumeStats,
+      nodePlugins(flags.rootDir, { CSIPlugin: cluster?.csi.handler }, log),
+    ],
     backOffKey: backoffKey,
     terminationMessage: (status) => terminationMessage(status, systemTailReader),
     admit: guarded(
@@ -326,13 +329,6 @@ async function openClusterOf(input: ClusterInput): Promise<ClusterLink | undefin
   const [{ openCluster }, { ensureKubeconfig }] = await Promise.all([import('./cluster.ts'), import('./certificates.ts')]);
   await ensureKubeconfig(input);
   return openCluster(input);
-}
-
-async function addresses(flags: KubeletFlags, hostname: string, log: Logger): Promise<string[]> {
-  const nodeIps = flags.nodeIP === '' ? [] : flags.nodeIP.split(',').map((ip) => ip.trim());
-  const found = await nodeAddresses({ nodeIps, hostname });
-  if (found.length === 0) log.warn('The node has no address: pods on the host network show none', { node: hostname });
-  return found;
 }
 
 /** Contract flags-config §3: failCgroupV1 and failSwapOn refuse the start. */

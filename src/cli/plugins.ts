@@ -7,8 +7,13 @@ import type { Logger } from '../observe/log.ts';
 import type { PluginHandler, PluginType } from '../plugins/plugin-handler.ts';
 import { PluginManager } from '../plugins/plugin-manager.ts';
 
+/** Who takes which plug-ins in on this node. */
+export type PluginTypes = { readonly [type in PluginType]?: PluginHandler | undefined };
+
 /** Registers plug-ins of this machine. A type without handler is told that there is none. */
-export function nodePlugins(rootDir: string, handlers: ReadonlyMap<PluginType, PluginHandler>, log: Logger): PluginManager {
+export function nodePlugins(rootDir: string, types: PluginTypes, log: Logger): PluginManager {
+  const handlers = new Map<PluginType, PluginHandler>();
+  for (const [type, handler] of Object.entries(types)) if (handler !== undefined) handlers.set(type as PluginType, handler);
   const dir = posix.join(rootDir, 'plugins_registry');
   return new PluginManager({
     dir,

@@ -134,8 +134,7 @@ export class VolumeManager {
 
   /** Unmounts and removes all volumes of the pod that are on disk, whatever its spec says. Containers are stopped. */
   async unmount(pod: Pod, signal: AbortSignal): Promise<void> {
-    await this.#tearDown(pod.metadata.uid);
-    signal.throwIfAborted();
+    await unlessAborted(this.#tearDown(pod.metadata.uid), signal);
   }
 
   /** Once: what is on disk is known as uncertain until its pod is looked at. What pods have then is theirs (ReadWriteOncePod). */
@@ -267,6 +266,19 @@ export class VolumeManager {
       reason,
       setUpFailure(resolved?.source.name ?? volume.name, cause, isBlock),
     );
+  }
+}
+
+/** Rejects with the signal's reason when it aborts first: what is under way goes on, and is joined by whoever asks again. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason as Error);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 

@@ -49,7 +49,7 @@ test('CSI drivers and their volumes', { timeout: 600_000 }, async (t) => {
     });
   });
 
-  await t.test('a volume of a claim: staged, published with what its driver wants to know, and taken down', async () => {
+  await t.test('a volume of a claim: staged, published with what its driver wants to know, and taken down', async (t) => {
     await using driver = await bed.driver('fs.csi.example', {
       attachRequired: false,
       podInfoOnMount: true,
@@ -191,5 +191,51 @@ test('CSI drivers and their volumes', { timeout: 600_000 }, async (t) => {
       await bed.nothingLeft();
       assert.equal(existsSync(bed.volumeDir(survives, 'one')), false);
     });
+  });
+
+  await t.test('a device that the control plane attaches, that grows, and that a driver which says nothing does not hold up', async () => {
+    // Without a CSIDriver a volume is attached.
+    await using driver = await bed.driver('block.csi.example', undefined);
+    await using mute = await bed.driver('mute.csi.example', { attachRequired: false });
+    driver.backing.makeImage('handle-disk', 8 << 20);
+    await bed.persistent('disk', driver.name, { volumeMode: 'Block' });
+    await bed.persistent('dumb', mute.name);
+    mute.faults.set('NodeStageVolume', { kind: 'never' });
+    await bed.pod('mute', 'sleep 3600', { persistentVolumeClaim: { claimName: 'dumb' } });
+    await bed.pod(
+      'disk',
+      'echo signed | dd of=/dev/v bs=512 conv=sync,fsync 2>&1; while :; do echo "size $(blockdev --getsize64 /dev/v)"; sleep 1; done',
+      { persistentVolumeClaim: { claimName: 'disk' } },
+      { block: true },
+    );
+    const attachment = await bed.attachment('disk');
+    await bed.event('disk', 'FailedMapVolume', /Volume not attached according to node status/);
+    await api.patch(`${attachment}/status`, { status: { attached: true, attachmentMetadata: { lun: '7' } } });
+    await bed.running('disk');
+    assert.deepEqual((await node.get())?.status.volumesInUse, ['kubernetes.io/csi/block.csi.example^handle-disk']);
+    for (const name of ['NodeStageVolume', 'NodePublishVolume'])
+      assert.deepEqual(driver.requests(name)[0]?.['publishContext'], { lun: '7' });
+    await bed.output('disk', new RegExp(`size ${8 << 20}`));
+    assert.equal(readFileSync(driver.backing.image('handle-disk')).subarray(0, 6).toString(), 'signed');
+    await bed.event('disk', 'SuccessfulMountVolume', /MapVolume\.MapPodDevice succeeded for volume "disk" globalMapPath/);
+
+    await api.patch('/api/v1/persistentvolumes/disk', { spec: { capacity: { storage: '16Mi' } } });
+    await cluster.until('the claim to have grown', async () => (await bed.claim('disk')).status?.capacity?.storage === '16Mi');
+    await bed.output('disk', new RegExp(`size ${16 << 20}`));
+    await bed.event('disk', 'FileSystemResizeSuccessful', /NodeExpandVolume succeeded for volume "disk"/);
+
+    assert.equal((await bed.get('mute')).status?.phase, 'Pending');
+    await bed.remove('disk');
+    await bed.gone('disk');
+    await bed.remove('mute');
+    mute.stop();
+    mute.faults.clear();
+    await mute.start();
+    await bed.gone('mute');
+    await bed.nothingLeft();
+    await cluster.until(
+      'the volume to be detached',
+      async () => (await api.find(attachment))?.metadata.deletionTimestamp !== undefined || (await api.find(attachment)) === undefined,
+    );
   });
 });

@@ -8,6 +8,7 @@ import { readMounts } from '../../src/host/mounts.ts';
 import { isMounted } from '../support/csi/backing.ts';
 import { Capability } from '../support/csi/driver.ts';
 import { type CsiRun, CsiWorld } from '../support/csi/world.ts';
+import { podWith } from '../support/volumes.ts';
 
 /*
  * CSI volumes on the real kernel: a driver on a real socket, bind mounts and loop devices. No runtime and no API server; with these
@@ -15,7 +16,7 @@ import { type CsiRun, CsiWorld } from '../support/csi/world.ts';
  */
 
 const never = new AbortController().signal;
-const options = { skip: process.getuid?.() === 0 ? false : 'needs root', timeout: 60_000 };
+const options = { skip: process.getuid?.() === 0 ? false : 'needs root', timeout: 300_000 };
 
 async function nothingLeft(world: CsiWorld, run: CsiRun): Promise<void> {
   while (run.staged.inUse().length > 0) await new Promise((resolve) => setImmediate(resolve));
@@ -87,6 +88,71 @@ describe('CSI volumes', options, () => {
     await run.manager.unmount(pod, never);
     await nothingLeft(world, run);
     assert.deepEqual([driver.requests('NodeStageVolume'), driver.requests('NodeUnstageVolume')], [[], []]);
+  });
+
+  it('are published again at each sync where the driver wants it, and inline ones live as long as their pod', async () => {
+    await using world = await CsiWorld.start();
+    const driver = await world.driver('d', { requiresRepublish: true, podInfoOnMount: true, tokenRequests: [{ audience: 'a' }] });
+    world.persistent('pv', 'd');
+    const run = await world.run();
+    const claimed = world.podOf('a', 'pv');
+    const inline = podWith('b', [{ name: 'v', csi: { driver: 'd' } }]);
+    for (const pod of [claimed, inline]) {
+      await run.manager.mount(pod, never);
+      await run.manager.refresh(pod, never);
+    }
+    const published = driver.requests('NodePublishVolume');
+    assert.deepEqual(
+      published.map((request) => request['targetPath']),
+      [world.target('a', 'pv'), world.target('a', 'pv'), world.target('b', 'v'), world.target('b', 'v')],
+    );
+    const context = published[3]?.['volumeContext'] as Record<string, string> | undefined;
+    assert.equal(context?.['csi.storage.k8s.io/ephemeral'], 'true');
+    assert.equal(context?.['csi.storage.k8s.io/serviceAccount.tokens'], '{"a":{"expirationTimestamp":"2030-01-01T00:00:00Z","token":"t"}}');
+    assert.equal(driver.requests('NodeStageVolume').length, 1);
+    for (const pod of [claimed, inline]) await run.manager.unmount(pod, never);
+    await nothingLeft(world, run);
+  });
+
+  it('wait for a driver that is away, also to be taken down', async () => {
+    await using world = await CsiWorld.start();
+    const driver = await world.driver('d', {});
+    world.persistent('pv', 'd');
+    const run = await world.run();
+    const pod = world.podOf('a', 'pv');
+    await run.manager.mount(pod, never);
+    world.unregister(driver);
+    await assert.rejects(run.manager.unmount(pod, never), /driver name d not found in the list of registered CSI drivers/);
+    assert.equal(isMounted(world.target('a', 'pv')), true);
+    const other = world.podOf('b', 'pv');
+    const mounted = run.manager.mount(other, never);
+    while (!world.bed.events.some((e) => e.includes('not found in the list of registered CSI drivers'))) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    world.register(driver);
+    run.manager.poke('b');
+    await mounted;
+    for (const p of [pod, other]) await run.manager.unmount(p, never);
+    await nothingLeft(world, run);
+  });
+
+  it('that take long to be taken down do not hold up the end of the agent', async () => {
+    await using world = await CsiWorld.start();
+    const driver = await world.driver('d', {});
+    world.persistent('pv', 'd');
+    const run = await world.run();
+    const pod = world.podOf('a', 'pv');
+    await run.manager.mount(pod, never);
+    const gate = Promise.withResolvers<void>();
+    driver.faults.set('NodeUnpublishVolume', { kind: 'slow', until: gate.promise });
+    const stop = new AbortController();
+    const unmounting = assert.rejects(run.manager.unmount(pod, stop.signal), /AbortError/);
+    stop.abort();
+    await unmounting;
+    gate.resolve();
+    await run.manager.unmount(pod, never);
+    assert.equal(driver.requests('NodeUnpublishVolume').length, 1);
+    await nothingLeft(world, run);
   });
 
   it('that are block devices have the paths of the real kubelet, and hold the device', async () => {

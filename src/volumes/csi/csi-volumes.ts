@@ -13,6 +13,8 @@ import { loadVolData } from './vol-data.ts';
 
 export interface CsiVolumePluginDeps extends BlockVolumesDeps {
   expander: VolumeExpander;
+  /** What a pod waited for is there. */
+  wake(podUid: string): void;
 }
 
 /** A driver that does not say what a volume holds keeps no other volume from being measured. */
@@ -30,6 +32,8 @@ export class CsiVolumePlugin implements VolumePlugin {
   readonly #deps: CsiVolumePluginDeps;
   readonly #fs: FsVolumes;
   readonly #block: BlockVolumes;
+  /** Pods that wait for a driver, by its name. */
+  readonly #waiting = new Map<string, Set<string>>();
 
   constructor(deps: CsiVolumePluginDeps) {
     this.#deps = deps;
@@ -41,9 +45,25 @@ export class CsiVolumePlugin implements VolumePlugin {
     return has(volume, 'csi');
   }
 
-  async setUp(context: VolumeContext): Promise<void> {
-    const { rootDir } = this.#deps;
+  setUp(context: VolumeContext): Promise<void> {
     const volume = csiVolume(context);
+    return this.#waitsFor(volume.driver, context.pod.metadata.uid, () => this.#setUp(context, volume));
+  }
+
+  setUpDevice(context: VolumeContext): Promise<string> {
+    const volume = csiVolume(context);
+    return this.#waitsFor(volume.driver, context.pod.metadata.uid, () => this.#setUpDevice(context, volume));
+  }
+
+  /** A driver came, or went. */
+  driverChanged(driver: string): void {
+    const waiting = this.#waiting.get(driver) ?? [];
+    this.#waiting.delete(driver);
+    for (const uid of waiting) this.#deps.wake(uid);
+  }
+
+  async #setUp(context: VolumeContext, volume: CsiVolume): Promise<void> {
+    const { rootDir } = this.#deps;
     const wasPublished = this.#fs.isPublished(context.dir);
     await this.#fs.setUp(context, volume);
     if (volume.mode === 'Ephemeral') return;
@@ -51,9 +71,8 @@ export class CsiVolumePlugin implements VolumePlugin {
     await this.#expanded(context, volume, wasPublished, () => this.#deps.expander.expand(context, volume, at));
   }
 
-  async setUpDevice(context: VolumeContext): Promise<string> {
+  async #setUpDevice(context: VolumeContext, volume: CsiVolume): Promise<string> {
     const { rootDir } = this.#deps;
-    const volume = csiVolume(context);
     if (volume.mode === 'Ephemeral') throw new VolumeError('invalid', 'inline CSI volumes cannot be block devices');
     const wasPublished = this.#block.isPublished(context.pod.metadata.uid, volume.name);
     const volumePath = await this.#block.setUp(context, volume);
@@ -78,8 +97,11 @@ export class CsiVolumePlugin implements VolumePlugin {
     };
   }
 
-  release(placed: PlacedVolume): Promise<void> {
-    return placed.isBlock ? this.#block.release(placed) : this.#fs.release(placed);
+  /** Also a pod that is on its way out may wait for its driver. */
+  async release(placed: PlacedVolume): Promise<void> {
+    const driver = await this.#driverOf(placed);
+    if (driver === undefined) return;
+    await this.#waitsFor(driver, placed.podUid, () => (placed.isBlock ? this.#block.release(placed) : this.#fs.release(placed)));
   }
 
   tearDown(dir: string): Promise<void> {
@@ -88,12 +110,30 @@ export class CsiVolumePlugin implements VolumePlugin {
 
   /** The pod has no volumes on disk any more. */
   forgetPod(uid: string): void {
+    for (const waiting of this.#waiting.values()) waiting.delete(uid);
     this.#deps.staged.dropPod(uid);
   }
 
   /** For whoever unstages volumes. */
   unstage(volume: StagedVolume): Promise<void> {
     return volume.isBlock ? this.#block.unstage(volume) : this.#fs.unstage(volume);
+  }
+
+  async #driverOf({ isBlock, name, path }: PlacedVolume): Promise<string | undefined> {
+    const { files, rootDir } = this.#deps;
+    return (await loadVolData(files, isBlock ? blockPaths(rootDir, name).dataDir : path))?.driverName;
+  }
+
+  async #waitsFor<T>(driver: string, podUid: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (err) {
+      if (err instanceof VolumeError && err.code === 'not-registered') {
+        const waiting = this.#waiting.get(driver) ?? new Set();
+        this.#waiting.set(driver, waiting.add(podUid));
+      }
+      throw err;
+    }
   }
 
   /** A volume that is too small keeps a new pod waiting; of one that is in use it is told. */

@@ -55,6 +55,11 @@ export class CsiDrivers implements CsiClients {
     if (this.#drivers.get(name)?.endpoint === endpoint) this.#drivers.delete(name);
   }
 
+  /** Of those that are registered. */
+  names(): string[] {
+    return [...this.#drivers.keys()];
+  }
+
   has(name: string): boolean {
     return this.#drivers.has(name);
   }

@@ -73,6 +73,14 @@ export class CsiBed {
     await this.cluster.until(`claim ${name} to be bound`, async () => (await this.claim(name)).status?.phase === 'Bound');
   }
 
+  /** The path of the VolumeAttachment that the attach-detach controller has made for the volume. */
+  attachment(volume: string): Promise<string> {
+    return this.cluster.until(`an attachment of ${volume}`, async () => {
+      const found = (await this.api.list(`${Storage}/volumeattachments`)).find((a) => a.spec.source.persistentVolumeName === volume);
+      return found && `${Storage}/volumeattachments/${found.metadata.name}`;
+    });
+  }
+
   claim(name: string): Promise<ApiObject> {
     return this.api.get(`${Claims}/${name}`);
   }
@@ -86,7 +94,7 @@ export class CsiBed {
       kind: 'Pod',
       metadata: { name },
       spec: {
-        terminationGracePeriodSeconds: 0,
+        terminationGracePeriodSeconds: 1,
         containers: [{ name: 'c', image: BUSYBOX_IMAGE, imagePullPolicy: 'IfNotPresent', command: ['sh', '-c', script], ...use }],
         volumes: [{ name: 'v', ...volume }],
         ...more.spec,

@@ -87,6 +87,7 @@ export class CsiWorld implements AsyncDisposable {
       tokens: { driverToken: async () => ({ token: 't', expirationTimestamp: '2030-01-01T00:00:00Z' }) },
       attachments: { publishContext: async () => undefined },
       staged,
+      wake: () => {},
       giveToGroup: (context, path) => giveToGroup({ clock, longFiles, events }, context, path, false),
       expander: new VolumeExpander({
         clients: this.#drivers,
@@ -118,8 +119,16 @@ export class CsiWorld implements AsyncDisposable {
     const driver = new CsiDriver({ name, rootDir: this.bed.root, dataDir: join(this.dataDir, name), ...options });
     this.#made.push(driver);
     await driver.revive();
-    this.#drivers.add(name, { endpoint: driver.endpoint, version: '1.0.0' });
+    this.register(driver);
     return driver;
+  }
+
+  register({ name, endpoint }: CsiDriver): void {
+    this.#drivers.add(name, { endpoint, version: '1.0.0' });
+  }
+
+  unregister({ name, endpoint }: CsiDriver): void {
+    this.#drivers.remove(name, endpoint);
   }
 
   /** A claim that is bound to a volume of the driver; both have that name. */
