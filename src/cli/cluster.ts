@@ -29,6 +29,7 @@ import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { MirrorPods } from '../pods/mirrors.ts';
 import { CertificateTroubles } from '../security/certificate-troubles.ts';
+import { PodCertificates } from '../security/pod-certificates.ts';
 import { ApiServerSource } from '../sources/apiserver.ts';
 import type { PodSource } from '../sources/types.ts';
 import { type NodeCsi, nodeCsi } from './csi.ts';
@@ -67,6 +68,7 @@ export interface ClusterLink {
   readonly source: PodSource;
   /** What pods refer to by name. */
   readonly objects: ClusterObjects;
+  readonly podCertificates: PodCertificates;
   readonly csi: NodeCsi;
   /** UID of the Node's object, empty while it is not known. */
   nodeUid(): string;
@@ -114,6 +116,7 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
     syncFrequencyMs: config.syncFrequencyMs,
     appeared: (uid) => input.wake(uid),
   });
+  const podCertificates = new PodCertificates({ api: clients.main, clock, random, events, nodeName, nodeUid: () => watch.liveUid() ?? '' });
   let nodeStatus: Pick<ClusterNodeServices, 'check' | 'poke'> | undefined;
   const csi = nodeCsi({
     api: clients.main,
@@ -179,6 +182,7 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
     api: clients.main,
     events,
     objects,
+    podCertificates,
     csi,
     source: new ApiServerSource({ api: clients.main, nodeName, clock, random, log, nodeKnown: (signal) => watch.known(signal) }),
     nodeUid: () => watch.uid(),

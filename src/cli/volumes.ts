@@ -14,7 +14,7 @@ import { containerOf, metadataField, resourceField } from '../sync/downward.ts';
 import { expandSubPath } from '../sync/env-expansion.ts';
 import { VolumeManager } from '../volumes/manager.ts';
 import type { VolumePlugin } from '../volumes/plugin.ts';
-import type { VolumeObjects } from '../volumes/ports.ts';
+import type { PodCertificateSource, VolumeObjects } from '../volumes/ports.ts';
 import { VolumeStats } from '../volumes/volume-stats.ts';
 
 export interface NodeVolumesInput {
@@ -22,11 +22,9 @@ export interface NodeVolumesInput {
   allocatable: ResourceList;
   log: Logger;
   events: EventRecorder;
-  /** Undefined on a node without an API server. */
-  objects: VolumeObjects | undefined;
+  /** What only nodes of a cluster have. */
+  cluster: { objects: VolumeObjects; podCertificates: PodCertificateSource; csi: { plugin: VolumePlugin } } | undefined;
   nodeLabels(): StringMap;
-  /** Kinds that only nodes of a cluster have. */
-  plugins: readonly VolumePlugin[];
   /** volumeStatsAggPeriod, milliseconds. */
   statsPeriodMs: number;
   /** Those whose volumes are measured. */
@@ -42,7 +40,7 @@ export interface NodeVolumes {
 }
 
 export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes> {
-  const { rootDir, allocatable, log, events, objects, nodeLabels, plugins, pods, statsPeriodMs, recursiveReadOnly } = input;
+  const { rootDir, allocatable, log, events, cluster, nodeLabels, pods, statsPeriodMs, recursiveReadOnly } = input;
   const slowFiles = new FileThreads(systemClock);
   const longFiles = new FileThreads(systemClock);
   endInSpiteOf([slowFiles, longFiles]);
@@ -63,9 +61,10 @@ export async function nodeVolumes(input: NodeVolumesInput): Promise<NodeVolumes>
       metadata: metadataField,
       resource: (pod, ref) => resourceField(ref, containerOf(pod, ref.containerName), allocatable),
     },
-    objects,
+    objects: cluster?.objects,
+    podCertificates: cluster?.podCertificates,
+    plugins: cluster === undefined ? [] : [cluster.csi.plugin],
     nodeLabels,
-    plugins,
     expandSubPath,
     recursiveReadOnly,
     ...(await volumeFeatures()),

@@ -10,6 +10,7 @@ import type {
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
+  PodCertificateRequest,
   RuntimeClass,
   Secret,
   SubjectAccessReview,
@@ -150,6 +151,13 @@ const csrs = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 export const createCsr = (api: KubeApi, csr: object, o?: CallOptions) => write<CertificateSigningRequest>(api, 'POST', csrs, csr, o);
 export const getCsr = (api: KubeApi, name: string, o?: CallOptions) => get<CertificateSigningRequest>(api, apiPath(csrs, name), o);
 export const csrTarget = (name: string): ListTarget => ({ path: csrs, fieldSelector: `metadata.name=${name}` });
+
+const podCertificatesOf = (ns: string, ...rest: string[]) =>
+  inNamespace('/apis/certificates.k8s.io/v1', ns, 'podcertificaterequests', ...rest);
+export const createPodCertificateRequest = (api: KubeApi, ns: string, body: object, o?: CallOptions) =>
+  write<PodCertificateRequest>(api, 'POST', podCertificatesOf(ns), body, o);
+export const getPodCertificateRequest = (api: KubeApi, ns: string, name: string, o?: CallOptions) =>
+  get<PodCertificateRequest>(api, podCertificatesOf(ns, name), o);
 
 // CSI
 const csiNodes = '/apis/storage.k8s.io/v1/csinodes';

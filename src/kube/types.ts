@@ -138,6 +138,16 @@ export interface PersistentVolume extends KubeObject {
   status?: { phase?: string };
 }
 
+/** certificates.k8s.io/v1; what is asked for is written as plain JSON. */
+export interface PodCertificateRequest extends KubeObject {
+  status?: {
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+    certificateChain?: string;
+    beginRefreshAt?: string;
+    notAfter?: string;
+  };
+}
+
 /** certificates.k8s.io */
 export interface ClusterTrustBundle extends KubeObject {
   spec: { signerName?: string; trustBundle: string };

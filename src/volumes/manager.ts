@@ -24,7 +24,7 @@ import type { VolumeContext, VolumePlugin } from './plugin.ts';
 import { pluginFor, volumePlugins } from './plugin-table.ts';
 import { operationOf, PodMounter } from './pod-mounter.ts';
 import { podUsage } from './pod-usage.ts';
-import type { VolumeFields, VolumeObjects } from './ports.ts';
+import type { PodCertificateSource, VolumeFields, VolumeObjects } from './ports.ts';
 import { isClaim, plainVolume, type ResolvedVolume, usedVolumes } from './resolved-volume.ts';
 import { tearDownPod } from './tear-down.ts';
 import type { VolumeUsage } from './usage.ts';
@@ -50,6 +50,7 @@ export interface VolumeManagerDeps {
   fields: VolumeFields;
   /** Absent on a node without an API server. */
   objects?: VolumeObjects | undefined;
+  podCertificates?: PodCertificateSource | undefined;
   /** Labels of the Node's object; none without an API server. */
   nodeLabels?: (() => StringMap) | undefined;
   /** Kinds beside those that every node has. */
@@ -249,6 +250,7 @@ export class VolumeManager {
       this.#world.forget(uid);
       for (const plugin of this.#plugins) plugin.forgetPod?.(uid);
       this.#mounter.forget(uid);
+      this.#deps.podCertificates?.forgetPod(uid);
     });
   }
 
@@ -288,13 +290,13 @@ function setUpDevice(plugin: VolumePlugin, context: VolumeContext): Promise<stri
 }
 
 function basePlugins(deps: VolumeManagerDeps): VolumePlugin[] {
-  const { files, owned, clock, random, podsDir, mounts, fields, objects } = deps;
+  const { files, owned, clock, random, podsDir, mounts, fields, objects, podCertificates } = deps;
   const rootDir = posix.dirname(podsDir);
   return volumePlugins({
     ...deps,
     mounter: mounts,
     writer: new AtomicWriter({ files, owned, clock, random }),
-    sources: { objects, fields },
+    sources: { objects, fields, podCertificates },
     rootDir: async () => (await owned.realpath(rootDir)) ?? rootDir,
   });
 }

@@ -1,6 +1,6 @@
 import type { Pod } from '../api/types.ts';
 import type { Payload } from './payload.ts';
-import type { VolumeFields, VolumeObjects } from './ports.ts';
+import type { PodCertificateSource, VolumeFields, VolumeObjects } from './ports.ts';
 import { has, isOptional, itemsOf, modeField, type Source, sourceOf, sourcesOf, textField } from './source-fields.ts';
 import { VolumeError } from './volume-error.ts';
 
@@ -9,6 +9,8 @@ export interface FileSources {
   /** Absent on a node without an API server. */
   objects?: VolumeObjects | undefined;
   fields: VolumeFields;
+  /** Absent on a node without an API server. */
+  podCertificates?: PodCertificateSource | undefined;
 }
 
 /** Throws VolumeError when there is no API server to ask. */

@@ -37,6 +37,22 @@ export interface VolumeObjects {
   token(pod: Pod, request: TokenRequest): Promise<string>;
 }
 
+/** What a podCertificate source asks for. */
+export interface PodCertificateAsk {
+  signerName: string;
+  keyType: string;
+  maxExpirationSeconds: number | undefined;
+  userAnnotations: Readonly<Record<string, string>> | undefined;
+}
+
+/** Certificates that signers of the cluster issue to pods. */
+export interface PodCertificateSource {
+  /** PEM. Rejects while there is none, and for good when the signer has refused. `source`: volume and number of its source. */
+  certificate(pod: Pod, source: string, ask: PodCertificateAsk): Promise<{ key: string; chain: string }>;
+  /** The pod is over. */
+  forgetPod(uid: string): void;
+}
+
 /** Fields of a pod as text. Both throw when the field is none that a volume can show. */
 export interface VolumeFields {
   metadata(pod: Pod, fieldPath: string): string;

@@ -16,7 +16,7 @@ interface Projection {
   fsGroup: number | undefined;
 }
 
-type Reader = (projection: Projection, source: Source) => Payload | Promise<Payload>;
+type Reader = (projection: Projection, source: Source, place: string) => Payload | Promise<Payload>;
 
 /** Every kind of source, by its key. */
 const Readers: Readonly<Record<string, Reader>> = {
@@ -25,7 +25,7 @@ const Readers: Readonly<Record<string, Reader>> = {
   downwardAPI: (p, source) => downwardFiles(p.sources, p.pod, source, p.defaultMode),
   serviceAccountToken: tokenFile,
   clusterTrustBundle: trustBundleFile,
-  podCertificate: () => notYet('podCertificate'),
+  podCertificate: podCertificateFiles,
 };
 
 /** Files of several sources in one directory, in memory: a token may be among them. */
@@ -33,9 +33,9 @@ export const ProjectedKind: ContentKind = {
   name: 'kubernetes.io/projected',
   field: 'projected',
   inMemory: true,
-  async payload(sources, { pod, fsGroup }, source) {
+  async payload(sources, { pod, volume, fsGroup }, source) {
     const projection = { sources, pod, defaultMode: defaultModeOf(source), fsGroup };
-    const parts = await Promise.allSettled(sourcesOf(source['sources']).map((part) => project(projection, part)));
+    const parts = await Promise.allSettled(sourcesOf(source['sources']).map((part, i) => project(projection, part, `${volume.name}/${i}`)));
     const failures = parts.flatMap((part) => (part.status === 'rejected' ? [part.reason as unknown] : []));
     if (failures.length > 0) throw together(failures);
     // In their order: a later source wins.
@@ -43,13 +43,14 @@ export const ProjectedKind: ContentKind = {
   },
 };
 
-async function project(projection: Projection, part: Source): Promise<Payload> {
+/** `place`: the volume and the number of the source in it. */
+async function project(projection: Projection, part: Source, place: string): Promise<Payload> {
   const key = Object.keys(Readers).find((name) => has(part, name));
   const reader = key === undefined ? undefined : Readers[key];
   if (key === undefined || reader === undefined) {
     throw new VolumeError('unsupported', `a projected source of the kind ${JSON.stringify(Object.keys(part)[0] ?? '')} is not supported`);
   }
-  return reader(projection, sourceOf(part[key]));
+  return reader(projection, sourceOf(part[key]), place);
 }
 
 /** A token is for the pod's eyes. */
@@ -91,8 +92,26 @@ async function trustBundleFile(projection: Projection, source: Source): Promise<
   return new Map([[textField(source, 'path'), { data: Buffer.from(anchors ?? ''), ...privateFile(projection) }]]);
 }
 
-function notYet(kind: string): never {
-  throw new VolumeError('unsupported', `the projected source ${kind} is not supported by this agent yet`);
+/** The key and the chain, each in a file of its own or both in one, as the source says. */
+async function podCertificateFiles(projection: Projection, source: Source, place: string): Promise<Payload> {
+  const { sources, pod } = projection;
+  if (sources.podCertificates === undefined) {
+    throw new VolumeError('no-api-server', "couldn't get a pod certificate: this node runs without an API server");
+  }
+  const seconds = source['maxExpirationSeconds'];
+  const { key, chain } = await sources.podCertificates.certificate(pod, place, {
+    signerName: textField(source, 'signerName'),
+    keyType: textField(source, 'keyType'),
+    maxExpirationSeconds: typeof seconds === 'number' ? seconds : undefined,
+    userAnnotations: has(source, 'userAnnotations') ? (sourceOf(source['userAnnotations']) as Record<string, string>) : undefined,
+  });
+  const contents = { credentialBundlePath: key + chain, keyPath: key, certificateChainPath: chain };
+  const files: Payload = new Map();
+  for (const [field, text] of Object.entries(contents)) {
+    const path = textField(source, field);
+    if (path !== '') files.set(path, { data: Buffer.from(text), ...privateFile(projection) });
+  }
+  return files;
 }
 
 function together(failures: readonly unknown[]): unknown {
