@@ -8,6 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cleanUpStaleRuns } from '../scripts/node/cleanUpRun.ts';
 import { parseHostLimits, unexcused } from './support/hostLimits.ts';
+import { leftovers } from './support/leftovers.ts';
 import { stages } from './support/stages.ts';
 import type { TestSummary } from './support/testReporter.ts';
 
@@ -65,9 +66,9 @@ for (const stage of all) {
   show(`${failed === 0 ? '✓' : '✗'} ${stage.name}: ${result.passed} passed, ${failed} failed (${seconds(start)})`);
 }
 
-// A test that was killed cannot clean up: what it left is removed now, and counts as a failure.
+// A test that was killed cannot clean up: what it left is told, removed where that is sure, and counts as a failure.
 if (process.getuid?.() === 0) {
-  for (const line of await cleanUpStaleRuns()) {
+  for (const line of [...(await cleanUpStaleRuns()), ...(await leftovers())]) {
     show(`✗ after the tests: ${line}`);
     total.failed++;
   }

@@ -15,6 +15,7 @@ import { containerOf, metadataField, resourceField } from '../../src/sync/downwa
 import { expandSubPath } from '../../src/sync/env-expansion.ts';
 import { VolumeManager, type VolumeManagerDeps } from '../../src/volumes/manager.ts';
 import type { ConfigMapObject, SecretObject, VolumeObjects } from '../../src/volumes/ports.ts';
+import { bedPrefix } from './leftovers.ts';
 
 const allocatable = { cpu: '2', memory: '64Mi' };
 
@@ -70,7 +71,7 @@ export interface VolumesBed {
 }
 
 export async function volumesBed(more: Partial<VolumeManagerDeps> = {}): Promise<VolumesBed> {
-  const root = await mkdtemp(join(tmpdir(), 'kts-volumes-'));
+  const root = await mkdtemp(join(tmpdir(), bedPrefix('volumes')));
   const podsDir = join(root, 'pods');
   const objects = new FakeObjects();
   const events: string[] = [];
