@@ -231,6 +231,7 @@ test('image manager: present, absent by policy, and a pull that no registry answ
     manager.ensureImage({
       pod,
       container: { image, imagePullPolicy },
+      fieldPath: 'spec.containers{c}',
       sandboxConfig: sandboxOf('images'),
       signal: new AbortController().signal,
     });
