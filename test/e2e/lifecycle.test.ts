@@ -142,7 +142,7 @@ test('the life of pods through the API server', { timeout: 600_000 }, async (t) 
       securityContext: { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '1000' }] },
     };
     await api.post(Pods, podOf('shared', [container('c', `: main-of-shared; ${stay}`), container('see', see)], spec));
-    const text = await output('shared', 'see', /END/);
+    const text = await output('shared', 'see', /^END$/m);
     assert.match(text, /main-of-shared/);
     assert.match(text, /^192\.0\.2\.77\tone\.example\ttwo\.example$/m);
     assert.match(text, /^1000$/m);

@@ -45,6 +45,7 @@ export class CsiNodePublisher implements Service {
   readonly #pause: Pause;
   readonly #done = Promise.withResolvers<void>();
   #fault: string | undefined = 'CSINode is not yet initialized';
+  #tried = false;
   #loop: Promise<void> = Promise.resolve();
 
   constructor(deps: NodePublisherDeps) {
@@ -73,9 +74,12 @@ export class CsiNodePublisher implements Service {
     if (this.#fault !== undefined) this.#pause.poke();
   }
 
-  /** Why the node is not ready for lack of its CSINode; undefined once it was there. */
+  /**
+   * Why the node is not ready for lack of its CSINode; undefined once it was there, and until the first try has ended: an
+   * agent that starts again on a node that is ready must not show it as anything else.
+   */
   fault(): string | undefined {
-    return this.#fault;
+    return this.#tried ? this.#fault : undefined;
   }
 
   /** Makes the node's CSINode, or takes the one that is there. Tries until it has worked once. */
@@ -94,6 +98,7 @@ export class CsiNodePublisher implements Service {
         return;
       } catch (err) {
         if (signal.aborted) return;
+        this.#tried = true;
         this.#fault = `failed to initialize CSINode: ${err instanceof Error ? err.message : String(err)}`;
         // The Node is not registered yet, or nobody answers: it is tried soon again.
         log.debug(2, 'Failed to initialize CSINode, will retry', { node: nodeName, err });
