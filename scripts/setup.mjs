@@ -5,6 +5,7 @@
 //   node scripts/setup.mjs --no-system  dependencies only
 //   node scripts/setup.mjs --lenient    both, but missing system programs are only told
 //   node scripts/setup.mjs --images     also what the images of the conformance suite are built with
+//   node scripts/setup.mjs --vm         also what makes and runs the virtual machine
 
 import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, appendFileSync, constants, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -61,15 +62,22 @@ const NEEDS = [
 ];
 
 const options = new Set(process.argv.slice(2));
+const same = (name, deb, rpm = deb, arch = deb, alpine = deb) => ({
+  name,
+  there: () => has(name),
+  deb: [deb],
+  rpm: [rpm],
+  arch: [arch],
+  alpine: [alpine],
+});
+if (options.has('--vm')) {
+  NEEDS.push(
+    same('qemu-system-x86_64', 'qemu-system-x86', 'qemu-system-x86-core', 'qemu-system-x86', 'qemu-system-x86_64'),
+    same('debootstrap', 'debootstrap'),
+    same('mke2fs', 'e2fsprogs'),
+  );
+}
 if (options.has('--images')) {
-  const same = (name, deb, rpm = deb, arch = deb, alpine = deb) => ({
-    name,
-    there: () => has(name),
-    deb: [deb],
-    rpm: [rpm],
-    arch: [arch],
-    alpine: [alpine],
-  });
   NEEDS.push(
     { ...same('gcc', 'gcc'), deb: ['gcc', 'libc6-dev'], rpm: ['gcc', 'glibc-static'], alpine: ['gcc', 'musl-dev'] },
     same('make', 'make'),
