@@ -25,7 +25,7 @@ export interface EvictionInput {
   node: RealNode;
   flags: KubeletFlags;
   config: ResolvedConfig;
-  stats: Pick<NodeStats, 'summary'>;
+  stats: Pick<NodeStats, 'summary' | 'nodeSummary'>;
   metrics: Pick<AgentMetrics, 'evicted' | 'evictionStatsAge'>;
   log: Logger;
 }
@@ -52,7 +52,7 @@ export function nodeEviction({ node, flags, config, stats, metrics, log }: Evict
       maxPodGraceSeconds: config.evictionMaxPodGracePeriod,
       localStorage: config.localStorageCapacityIsolation,
     },
-    summary: () => stats.summary(false),
+    summary: (withPods) => (withPods ? stats.summary(false) : stats.nodeSummary()),
     disks: () => runtimeDisks(runtime.images, flags.rootDir),
     pods: evictionPods(kubelet, events),
     reclaim: {

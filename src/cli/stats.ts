@@ -7,7 +7,7 @@ import { bootTimeMs, filesystemSpace } from '../host/node-usage.ts';
 import { ownCgroup } from '../host/own-process.ts';
 import { cadvisorMetrics } from '../stats/cadvisor/cadvisor-metrics.ts';
 import { readTopology } from '../stats/cadvisor/machine.ts';
-import { GroupCollector } from '../stats/group-collector.ts';
+import { GroupCollector, type GroupCollectorDeps } from '../stats/group-collector.ts';
 import { measuredVolumes } from '../stats/measured-volumes.ts';
 import { podDisk, podLogs } from '../stats/pod-disk.ts';
 import { resourceMetrics } from '../stats/resource-metrics.ts';
@@ -25,6 +25,8 @@ export interface NodeStatsInput {
 /** What the node and its pods use, for the endpoints. */
 export interface NodeStats {
   summary(onlyCpuAndMemory: boolean): Promise<Summary>;
+  /** The node alone: cheap, however many pods there are. */
+  nodeSummary(): Promise<Summary>;
   resourceMetrics(): Promise<string>;
   cadvisorMetrics(): Promise<string>;
   /** The part of /metrics that is measured: claims and logs. */
@@ -54,7 +56,7 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
   const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
   const podOf = (uid: string) => kubelet.pods().find((pod) => pod.metadata.uid === uid);
   const volumesOf = (uid: string) => node.volumeStats.ofPod(uid);
-  const collector = new GroupCollector({
+  const groups: GroupCollectorDeps = {
     cgroups: cgroupFs,
     podGroups: () => cgroups.listPods(),
     nodeGroups: { pods, classes: config.cgroupsPerQOS ? ['burstable', 'besteffort'].map((qos) => `${pods}/${qos}`) : [] },
@@ -64,7 +66,9 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
     notBelow: [podsDir, ...RUNTIME_DIRS],
     capacity: { memory: machine.memory, swap: machine.swap },
     clock,
-  });
+  };
+  const collector = new GroupCollector(groups);
+  const nodeCollector = new GroupCollector({ ...groups, podGroups: () => Promise.resolve([]), observed: () => [] });
   const collect = () => collector.collect();
   const now = new Date(clock.now()).toISOString();
   const provider = new SummaryProvider({
@@ -74,6 +78,7 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
     hugepageBytes: machine.hugepages.reduce((sum, { total }) => sum + total, 0),
     systemContainers: system,
     collect,
+    collectNode: () => nodeCollector.collect(),
     observed: () => kubelet.cache.all(),
     stats: runtime.stats,
     nodeFilesystem: () => filesystemSpace(flags.rootDir),
@@ -84,6 +89,7 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
   });
   return {
     summary: (onlyCpuAndMemory) => (onlyCpuAndMemory ? provider.readCpuAndMemory() : provider.read()),
+    nodeSummary: () => provider.readNode(),
     resourceMetrics: () => resourceMetrics(() => provider.readCpuAndMemory()),
     cadvisorMetrics: () => cadvisorMetrics({ collect, machine, topology }),
     storageMetrics: () =>

@@ -11,6 +11,16 @@ export interface LocalStorageFault {
 
 const Storage = 'ephemeral-storage';
 
+/** Whether a pod has any limit of its own on what it may hold of the disk: only then is it measured for that. */
+export function hasLocalStorageLimit(pod: Pod): boolean {
+  const { containers, initContainers = [], volumes = [] } = pod.spec;
+  return (
+    volumes.some(({ emptyDir }) => emptyDir?.sizeLimit !== undefined && emptyDir.sizeLimit !== null) ||
+    podLimits(pod).has(Storage) ||
+    [...containers, ...initContainers].some((c) => c.resources?.limits?.[Storage] !== undefined)
+  );
+}
+
 /**
  * Whether a pod holds more of the disk than its own limits allow: an emptyDir's size, the pod's sum, a container's
  * writable layer and logs. The layer counts only where it lies on the node's own file system. Source: contract node.md

@@ -8,6 +8,7 @@ import type { StatusOverride } from '../pods/lifecycle.ts';
 import type { Summary } from '../stats/summary-types.ts';
 import { podEventObject } from '../sync/event-object.ts';
 import { decide, type EvictionState, initialState } from './decide.ts';
+import { hasLocalStorageLimit } from './local-storage.ts';
 import { describeThreshold, type Pressure, starvedResource, thresholdsMet } from './observations.ts';
 import { type Eviction, type EvictionPlanInput, localStorageEvictions, thresholdEviction } from './plan.ts';
 import type { RuntimeDisks } from './ranking.ts';
@@ -49,7 +50,7 @@ export interface EvictionManagerDeps {
   node: EventObject;
   policy: EvictionPolicy;
   /** What the node and its pods use, measured now. */
-  summary(): Promise<Summary>;
+  summary(withPods: boolean): Promise<Summary>;
   /** Which file systems the runtime has; undefined while it does not tell. */
   disks(): Promise<RuntimeDisks | undefined>;
   pods: EvictionPods;
@@ -139,14 +140,17 @@ export class EvictionManager implements Service {
     const { clock, log, events, node, policy, metrics, pods } = this.#deps;
     const layout = await this.#readLayout();
     if (layout === undefined) return [];
-    const summary = await this.#deps.summary();
+    const active = pods.active();
+    const isLimited = policy.localStorage && active.some(hasLocalStorageLimit);
+    const summary = await this.#deps.summary(isLimited);
     const observations = observationsOf(summary);
     const { state, pressures, act } = decide(this.#state, layout.thresholds, observations, clock.monotonic(), policy.transitionMs);
     this.#state = state;
     this.#show(pressures);
 
-    const usages = podUsages(summary);
-    const plan: EvictionPlanInput = { pods: pods.active(), usageOf: (pod) => usages.get(pod.metadata.uid), disks: layout.disks };
+    // To measure every container takes long on a full node: only when it counts.
+    const usages = podUsages(isLimited || act.length === 0 ? summary : await this.#deps.summary(true));
+    const plan: EvictionPlanInput = { pods: active, usageOf: (pod) => usages.get(pod.metadata.uid), disks: layout.disks };
     if (policy.localStorage) {
       const faults = localStorageEvictions(plan);
       for (const fault of faults) await this.#evict(fault, signal);
@@ -213,7 +217,7 @@ export class EvictionManager implements Service {
       }
     }
     if (steps.length === 0) return false;
-    return thresholdsMet(thresholds, observationsOf(await summary()), true).length === 0;
+    return thresholdsMet(thresholds, observationsOf(await summary(false)), true).length === 0;
   }
 
   async #evict({ pod, signal: label, graceSeconds, message, annotations, isDisruption }: Eviction, signal: AbortSignal): Promise<void> {

@@ -107,6 +107,7 @@ function provider(more: Partial<SummaryDeps> = {}): SummaryProvider {
       ['pods', '/none'],
     ]),
     collect: collection,
+    collectNode: collection,
     observed: () => [observed],
     stats: { listContainerStats: async () => [layer] },
     nodeFilesystem: async () => space,
@@ -149,6 +150,14 @@ test('rates: none at first, then over a window that is not too short, and none a
   assert.equal(rates.look('a', 5, 12_000), undefined);
   rates.keep(new Set());
   assert.equal(rates.look('a', 5, 99_000), undefined);
+});
+
+test('summary of the node alone: its own figures, and nobody is asked for a pod', async () => {
+  const refuse = () => Promise.reject(new Error('asked for pods'));
+  const { node, pods } = await provider({ collect: refuse, stats: { listContainerStats: refuse }, podDisk: refuse }).readNode();
+  const whole = await provider().read();
+  assert.deepEqual(node, whole.node);
+  assert.deepEqual(pods, []);
 });
 
 test('summary: the pod’s own group, its network, its disk; huge pages are not available', async () => {

@@ -27,6 +27,8 @@ export interface SummaryDeps {
   /** Groups of the node's own by the name they have in the summary: kubelet, runtime, misc, pods. */
   systemContainers: ReadonlyMap<string, string>;
   collect(): Promise<Collection>;
+  /** The node's own groups, without those of pods. */
+  collectNode(): Promise<Collection>;
   observed(): Iterable<ObservedPod>;
   stats: Pick<CriStats, 'listContainerStats'>;
   /** Of the root directory. */
@@ -38,12 +40,27 @@ export interface SummaryDeps {
   clock: Pick<Clock, 'now'>;
 }
 
+/** What is read of the machine beside its groups. */
+interface NodeReading {
+  node: FilesystemSpace | undefined;
+  runtime: Awaited<ReturnType<SummaryDeps['runtimeFilesystems']>>;
+  limits: Awaited<ReturnType<SummaryDeps['processLimits']>>;
+  nowMs: number;
+}
+
 /** What the node and its pods use, as /stats/summary and all that is made of it show it. */
 export class SummaryProvider {
   readonly #deps: SummaryDeps;
 
   constructor(deps: SummaryDeps) {
     this.#deps = deps;
+  }
+
+  /** The node alone: no group of a pod is read. Rejects when the machine cannot be read. */
+  async readNode(): Promise<Summary> {
+    const { collectNode, nodeFilesystem, runtimeFilesystems, clock, processLimits } = this.#deps;
+    const [collection, node, runtime, limits] = await Promise.all([collectNode(), nodeFilesystem(), runtimeFilesystems(), processLimits()]);
+    return { node: this.#whole(collection, { node, runtime, limits, nowMs: clock.now() }), pods: [] };
   }
 
   /** Rejects when the runtime fails. */
@@ -67,9 +84,13 @@ export class SummaryProvider {
         return summary === undefined ? [] : [summary];
       }),
     );
+    return { node: this.#whole(collection, { node, runtime, limits, nowMs }), pods: pods.flat() };
+  }
+
+  #whole(collection: Collection, { node, runtime, limits, nowMs }: NodeReading): NodeStats {
     const root = collection.samples.find((s) => s.kind === 'root');
     const time = timeOf(nowMs);
-    const whole: NodeStats = {
+    return {
       ...this.#node(collection, root, this.#deps.bootTime),
       ...networkOf(root?.network, root?.stats.atMs ?? nowMs),
       ...(node === undefined ? {} : { fs: filesystemOf(node, time, { bytes: node.used, inodes: node.inodes - node.inodesFree }) }),
@@ -86,7 +107,6 @@ export class SummaryProvider {
           }),
       rlimit: { time, ...limits },
     };
-    return { node: whole, pods: pods.flat() };
   }
 
   /** CPU, memory and swap only. The runtime is asked for containers whose groups cannot be seen; rejects when it then fails. */

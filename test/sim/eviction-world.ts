@@ -42,6 +42,8 @@ export class EvictionWorld {
   cleanUpMs = 500;
   isMeasurable = true;
   looks = 0;
+  /** How often every pod was measured. */
+  measuredPods = 0;
   readonly manager: EvictionManager;
   readonly #gone = new Set<string>();
   readonly #stop = new AbortController();
@@ -61,7 +63,11 @@ export class EvictionWorld {
         localStorage: true,
         ...policy,
       },
-      summary: async () => this.#summary(),
+      summary: async (withPods) => {
+        const summary = this.#summary();
+        if (withPods) this.measuredPods++;
+        return withPods ? summary : { ...summary, pods: [] };
+      },
       disks: async () => disks,
       pods: {
         active: () => [...this.pods.values()],

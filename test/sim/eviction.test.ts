@@ -158,6 +158,17 @@ test('a look that is asked for comes at once; without it every ten seconds', asy
   await world.end();
 });
 
+test('pods are measured only where one has a limit, or when something runs short', async () => {
+  const world = new EvictionWorld({ thresholds: hard });
+  world.add('plain', { memory: 10 * Mi }, volume());
+  await world.pass(Hour);
+  assert.equal(world.measuredPods, 0);
+  world.add('limited', { memory: 10 * Mi }, volume('1Gi'));
+  await world.pass(Minute);
+  assert.equal(world.measuredPods, 6);
+  await world.end();
+});
+
 test('without thresholds and limits nobody looks at all', async () => {
   const world = new EvictionWorld({ policy: { localStorage: false } });
   await world.manager.ready();

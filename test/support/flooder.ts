@@ -18,6 +18,8 @@ function one(index: number): Promise<void> {
     const socket = plain ? connect(target) : tlsConnect({ ...target, rejectUnauthorized: false });
     open.add(socket);
     socket.on('error', () => {});
+    // Who does not read does not see either that the other side has closed.
+    socket.resume();
     socket.once('close', () => {
       open.delete(socket);
       done();
