@@ -3,9 +3,8 @@ import { isCriError } from '../cri/errors.ts';
 import type { CriRuntime } from '../cri/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { FileInfo, Files } from '../host/files.ts';
-import { Pause } from '../host/pause.ts';
+import { Rounds } from '../host/rounds.ts';
 import type { Logger } from '../observe/log.ts';
-import type { Health, Service } from '../observe/service.ts';
 import { GZIP_SUFFIX, planRotation, rotatedName, TEMPORARY_SUFFIX } from './log-files.ts';
 
 /** When and how logs are rotated (contract: pod-lifecycle.md §12). */
@@ -33,33 +32,19 @@ export interface LogRotationDeps {
 }
 
 /** Rotates the logs of running containers that have grown too large. */
-export class LogRotation implements Service {
-  readonly name = 'log-rotation';
+export class LogRotation extends Rounds {
+  override readonly name = 'log-rotation';
   readonly #deps: LogRotationDeps;
-  readonly #pause: Pause;
   /** Where the log of each running container is: asked once, it never changes. */
   #paths = new Map<string, string>();
-  #loop: Promise<void> = Promise.resolve();
 
   constructor(deps: LogRotationDeps) {
+    super(deps.clock);
     this.#deps = deps;
-    this.#pause = new Pause(deps.clock);
   }
 
-  start(signal: AbortSignal): void {
-    if (this.#deps.policy.maxSize >= 0) this.#loop = this.#run(signal);
-  }
-
-  /** Nobody waits for a rotation. */
-  async ready(): Promise<void> {}
-
-  /** A log that cannot be rotated is logged; the agent works on. */
-  health(): Health {
-    return { ok: true };
-  }
-
-  async stop(): Promise<void> {
-    await this.#loop;
+  override start(signal: AbortSignal): void {
+    if (this.#deps.policy.maxSize >= 0) super.start(signal);
   }
 
   /** One look at all running containers; what fails for one is logged and does not keep the others. */
@@ -77,16 +62,14 @@ export class LogRotation implements Service {
     await Promise.all(Array.from({ length: Math.max(1, policy.workers) }, worker));
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
+  protected override async round(signal: AbortSignal): Promise<number> {
     const { policy, log } = this.#deps;
-    while (!signal.aborted) {
-      try {
-        await this.rotateAll(signal);
-      } catch (err) {
-        if (!signal.aborted) log.error(err, 'Failed to rotate container logs');
-      }
-      await this.#pause.wait(policy.intervalMs, signal);
+    try {
+      await this.rotateAll(signal);
+    } catch (err) {
+      if (!signal.aborted) log.error(err, 'Failed to rotate container logs');
     }
+    return policy.intervalMs;
   }
 
   async #container(id: string, signal: AbortSignal): Promise<void> {

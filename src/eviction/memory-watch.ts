@@ -1,5 +1,5 @@
 import type { Clock } from '../host/clock.ts';
-import type { Health, Service } from '../observe/service.ts';
+import { Rounds } from '../host/rounds.ts';
 import { type Observations, pressureOf, thresholdsMet } from './observations.ts';
 import type { Threshold } from './thresholds.ts';
 
@@ -18,43 +18,29 @@ const PeriodMs = 1_000;
  * Looks at the memory every second, so that the eviction manager need not wait for its next look when it runs short. The
  * real kubelet has the kernel tell it (kernelMemcgNotification) by an eventfd, which Node cannot make.
  */
-export class MemoryWatch implements Service {
-  readonly name = 'memory-watch';
+export class MemoryWatch extends Rounds {
+  override readonly name = 'memory-watch';
   readonly #deps: MemoryWatchDeps;
   readonly #thresholds: readonly Threshold[];
   #met: ReadonlySet<Threshold> = new Set();
-  #loop: Promise<void> = Promise.resolve();
 
   constructor(deps: MemoryWatchDeps) {
+    super(deps.clock);
     this.#deps = deps;
     this.#thresholds = deps.thresholds.filter(({ signal }) => pressureOf(signal) === 'MemoryPressure');
   }
 
-  start(signal: AbortSignal): void {
-    if (this.#thresholds.length > 0) this.#loop = this.#run(signal);
+  override start(signal: AbortSignal): void {
+    if (this.#thresholds.length > 0) super.start(signal);
   }
 
-  ready(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  health(): Health {
-    return { ok: true };
-  }
-
-  async stop(): Promise<void> {
-    await this.#loop;
-  }
-
-  async #run(signal: AbortSignal): Promise<void> {
-    const { clock, observe, crossed } = this.#deps;
-    while (!signal.aborted) {
-      // What cannot be read is told by the eviction manager.
-      const observations = await observe().catch((): Observations => new Map());
-      const met = new Set(thresholdsMet(this.#thresholds, observations, false));
-      if ([...met].some((threshold) => !this.#met.has(threshold))) crossed();
-      this.#met = met;
-      await clock.sleep(PeriodMs, signal).catch(() => {});
-    }
+  protected override async round(): Promise<number> {
+    const { observe, crossed } = this.#deps;
+    // What cannot be read is told by the eviction manager.
+    const observations = await observe().catch((): Observations => new Map());
+    const met = new Set(thresholdsMet(this.#thresholds, observations, false));
+    if ([...met].some((threshold) => !this.#met.has(threshold))) crossed();
+    this.#met = met;
+    return PeriodMs;
   }
 }

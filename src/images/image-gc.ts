@@ -2,10 +2,9 @@ import { isCriError } from '../cri/errors.ts';
 import type { CriImages, CriRuntime } from '../cri/ports.ts';
 import type { Image } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
-import { Pause } from '../host/pause.ts';
+import { Rounds } from '../host/rounds.ts';
 import type { EventObject, EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
-import type { Health, Service } from '../observe/service.ts';
 import {
   evictionOrder,
   formatSize,
@@ -44,35 +43,17 @@ export interface ImageGcDeps extends ImageGcPort {
 const PERIOD_MS = 5 * 60_000;
 
 /** Keeps count of when images were used, and removes unused ones by age and when the disk fills up. */
-export class ImageGc implements Service {
-  readonly name = 'image-gc';
+export class ImageGc extends Rounds {
+  override readonly name = 'image-gc';
   readonly #deps: ImageGcDeps;
   readonly #records = new Map<string, ImageRecord>();
   readonly #startedAt: number;
-  readonly #pause: Pause;
-  #loop: Promise<void> = Promise.resolve();
   #hasFailed = false;
 
   constructor(deps: ImageGcDeps) {
+    super(deps.clock);
     this.#deps = deps;
     this.#startedAt = deps.clock.monotonic();
-    this.#pause = new Pause(deps.clock);
-  }
-
-  start(signal: AbortSignal): void {
-    this.#loop = this.#run(signal);
-  }
-
-  /** Nobody waits for images to be removed. */
-  async ready(): Promise<void> {}
-
-  /** A round that fails is an event; the agent works on. */
-  health(): Health {
-    return { ok: true };
-  }
-
-  async stop(): Promise<void> {
-    await this.#loop;
   }
 
   /** One round. Rejects when it could not free what it should, or when the runtime refused. */
@@ -114,15 +95,8 @@ export class ImageGc implements Service {
     await this.#free(Number.POSITIVE_INFINITY, await this.#detect(now, signal), now, signal);
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#round(signal);
-      await this.#pause.wait(PERIOD_MS, signal);
-    }
-  }
-
   /** The first failure in a row is only logged: right after a start the runtime may not know its disk yet. */
-  async #round(signal: AbortSignal): Promise<void> {
+  protected override async round(signal: AbortSignal): Promise<number> {
     const { policy, log, events, node, clock } = this.#deps;
     try {
       // Who may free the disk later wants to know by then when images were used.
@@ -130,7 +104,7 @@ export class ImageGc implements Service {
       else await this.collect(signal);
       this.#hasFailed = false;
     } catch (err) {
-      if (signal.aborted) return;
+      if (signal.aborted) return PERIOD_MS;
       const text = err instanceof Error ? err.message : String(err);
       if (this.#hasFailed) {
         log.error(err, 'Image garbage collection failed multiple times in a row');
@@ -138,6 +112,7 @@ export class ImageGc implements Service {
       } else log.error(err, 'Image garbage collection failed once. Stats initialization may not have completed yet');
       this.#hasFailed = true;
     }
+    return PERIOD_MS;
   }
 
   /** Brings the records up to date; gives the images that containers use, dead ones too, by id. */

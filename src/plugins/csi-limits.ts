@@ -1,6 +1,6 @@
 import type { Clock } from '../host/clock.ts';
+import { Rounds } from '../host/rounds.ts';
 import type { Logger } from '../observe/log.ts';
-import type { Health, Service } from '../observe/service.ts';
 import type { NodeInfo } from '../volumes/csi/node-client.ts';
 
 /** The least that a CSIDriver may ask for. */
@@ -18,43 +18,24 @@ export interface CsiLimitsDeps {
 }
 
 /** Asks drivers again how many volumes the node takes, as often as their CSIDriver says (MutableCSINodeAllocatableCount). */
-export class CsiLimits implements Service {
-  readonly name = 'csi-limits';
+export class CsiLimits extends Rounds {
+  override readonly name = 'csi-limits';
   readonly #deps: CsiLimitsDeps;
   /** Monotonic; of the last question, or of the first sight of the driver. */
   readonly #asked = new Map<string, number>();
   readonly #asking = new Set<string>();
-  #loop: Promise<void> = Promise.resolve();
 
   constructor(deps: CsiLimitsDeps) {
+    super(deps.clock);
     this.#deps = deps;
   }
 
-  start(signal: AbortSignal): void {
-    this.#loop = this.#run(signal);
-  }
-
-  ready(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  health(): Health {
-    return { ok: true };
-  }
-
-  stop(): Promise<void> {
-    return this.#loop;
-  }
-
-  async #run(signal: AbortSignal): Promise<void> {
-    const { clock, drivers } = this.#deps;
-    while (!signal.aborted) {
-      const names = drivers();
-      for (const known of this.#asked.keys()) if (!names.includes(known)) this.#asked.delete(known);
-      // None waits for another: one may not answer.
-      for (const name of names) void this.#update(name, signal);
-      await clock.sleep(LookMs, signal).catch(() => undefined);
-    }
+  protected override async round(signal: AbortSignal): Promise<number> {
+    const names = this.#deps.drivers();
+    for (const known of this.#asked.keys()) if (!names.includes(known)) this.#asked.delete(known);
+    // None waits for another: one may not answer.
+    for (const name of names) void this.#update(name, signal);
+    return LookMs;
   }
 
   async #update(driver: string, signal: AbortSignal): Promise<void> {

@@ -1,9 +1,8 @@
 import { type PodUid, podUid } from '../api/brands.ts';
 import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
-import { Pause } from '../host/pause.ts';
+import { Rounds } from '../host/rounds.ts';
 import type { Logger } from '../observe/log.ts';
-import type { Health, Service } from '../observe/service.ts';
 import { hasLiveMember, type PodRecord } from '../pleg/record.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { PodStore } from './store.ts';
@@ -35,11 +34,9 @@ export interface HousekeepingDeps {
 }
 
 /** Clears what is finished, stops what nobody asks for, and begins what lost its lane. */
-export class Housekeeping implements Service {
-  readonly name = 'housekeeping';
+export class Housekeeping extends Rounds {
+  override readonly name = 'housekeeping';
   readonly #deps: HousekeepingDeps;
-  readonly #pause: Pause;
-  #loop: Promise<void> = Promise.resolve();
   #round = 0;
   /** Unknown pods of which only dead members were left at the last sweep. */
   #dead: ReadonlySet<PodUid> = new Set();
@@ -47,40 +44,17 @@ export class Housekeeping implements Service {
   #judged: ReadonlyMap<PodUid, PodRecord> | undefined;
 
   constructor(deps: HousekeepingDeps) {
+    super(deps.clock);
     this.#deps = deps;
-    this.#pause = new Pause(deps.clock);
   }
 
-  start(signal: AbortSignal): void {
-    this.#loop = this.#run(signal);
-  }
-
-  ready(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  health(): Health {
-    return { ok: true };
-  }
-
-  async stop(): Promise<void> {
-    await this.#loop;
-  }
-
-  /** A pod is finished: clear it now instead of at the next round. */
-  poke(): void {
-    this.#pause.poke();
-  }
-
-  async #run(signal: AbortSignal): Promise<void> {
+  protected override async round(signal: AbortSignal): Promise<number> {
     const { clock, log, store, hasListed } = this.#deps;
-    while (!signal.aborted) {
-      const began = clock.monotonic();
-      if (store.ready && hasListed()) await this.#sweep(signal);
-      const took = clock.monotonic() - began;
-      if (took > 1_000) log.warn('Housekeeping took longer than expected', { actual: `${Math.round(took)}ms` });
-      await this.#pause.wait(PERIOD_MS, signal);
-    }
+    const began = clock.monotonic();
+    if (store.ready && hasListed()) await this.#sweep(signal);
+    const took = clock.monotonic() - began;
+    if (took > 1_000) log.warn('Housekeeping took longer than expected', { actual: `${Math.round(took)}ms` });
+    return PERIOD_MS;
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {

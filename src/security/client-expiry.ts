@@ -1,28 +1,26 @@
 import type { Clock } from '../host/clock.ts';
-import { Pause } from '../host/pause.ts';
+import { Rounds } from '../host/rounds.ts';
 import type { Logger } from '../observe/log.ts';
-import type { Health, Service } from '../observe/service.ts';
+import type { Health } from '../observe/service.ts';
 
 /** Contract node.md §11: so long an agent goes on without a valid client certificate. */
 const PATIENCE_MS = 5 * 60_000;
 const LOOK_MS = 10_000;
 
 /** Ends an agent that the API server no longer knows: a new start asks for a certificate with the bootstrap credentials. */
-export class ClientExpiry implements Service {
-  readonly name = 'client-certificate-expiry';
+export class ClientExpiry extends Rounds {
+  override readonly name = 'client-certificate-expiry';
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #pause: Pause;
   readonly #lost = Promise.withResolvers<never>();
   #until: number | undefined;
   #invalidSince: number | undefined;
-  #loop: Promise<void> = Promise.resolve();
 
   /** `until` is the end of the first certificate, wall-clock milliseconds; undefined when there is none yet. */
   constructor(clock: Clock, log: Logger, until: number | undefined) {
+    super(clock);
     this.#clock = clock;
     this.#log = log;
-    this.#pause = new Pause(clock);
     this.#until = until;
     this.#lost.promise.catch(() => {});
   }
@@ -38,27 +36,13 @@ export class ClientExpiry implements Service {
     this.#invalidSince = undefined;
   }
 
-  start(signal: AbortSignal): void {
-    this.#loop = this.#watch(signal);
-  }
-
-  ready(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  health(): Health {
+  override health(): Health {
     return this.#invalidSince === undefined ? { ok: true } : { ok: false, reason: 'there is no valid client certificate' };
   }
 
-  async stop(): Promise<void> {
-    await this.#loop;
-  }
-
-  async #watch(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      this.#look();
-      await this.#pause.wait(LOOK_MS, signal);
-    }
+  protected override async round(): Promise<number> {
+    this.#look();
+    return LOOK_MS;
   }
 
   #look(): void {

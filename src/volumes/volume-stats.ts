@@ -1,7 +1,7 @@
 import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
+import { Rounds } from '../host/rounds.ts';
 import type { Logger } from '../observe/log.ts';
-import type { Health, Service } from '../observe/service.ts';
 import type { VolumeUsage } from './usage.ts';
 
 /** Whoever shows or limits what volumes hold reads this. */
@@ -28,13 +28,13 @@ const LookMs = 10_000;
  * Measures the volumes of all pods, one pod after another, each once in a period: whoever asks gets the last figures at once, and
  * a file system that does not answer holds up nobody but the next measurement.
  */
-export class VolumeStats implements Service, VolumeStatsSource {
-  readonly name = 'volume-stats';
+export class VolumeStats extends Rounds implements VolumeStatsSource {
+  override readonly name = 'volume-stats';
   readonly #deps: VolumeStatsDeps;
   readonly #known = new Map<string, { measuredAt: number; usages: readonly VolumeUsage[] }>();
-  #work: Promise<void> = Promise.resolve();
 
   constructor(deps: VolumeStatsDeps) {
+    super(deps.clock);
     this.#deps = deps;
   }
 
@@ -42,30 +42,19 @@ export class VolumeStats implements Service, VolumeStatsSource {
     return this.#known.get(uid)?.usages ?? [];
   }
 
-  start(signal: AbortSignal): void {
-    if (this.#deps.periodMs >= 0) this.#work = this.#run(signal);
-  }
-
-  ready(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  health(): Health {
-    return { ok: true };
-  }
-
-  stop(): Promise<void> {
-    return this.#work;
+  override start(signal: AbortSignal): void {
+    if (this.#deps.periodMs >= 0) super.start(signal);
   }
 
   /** Measures what is due, and forgets pods that are gone. */
-  async round(signal: AbortSignal): Promise<void> {
+  override async round(signal: AbortSignal): Promise<number> {
     const { pods, clock, periodMs, log } = this.#deps;
     const present = pods();
+    const untilNext = Math.min(LookMs, Math.max(periodMs, 1_000));
     const uids = new Set(present.map((pod) => pod.metadata.uid));
     for (const uid of this.#known.keys()) if (!uids.has(uid)) this.#known.delete(uid);
     for (const pod of present) {
-      if (signal.aborted) return;
+      if (signal.aborted) return untilNext;
       const { uid, namespace, name } = pod.metadata;
       const known = this.#known.get(uid);
       if (known !== undefined && clock.monotonic() - known.measuredAt < periodMs) continue;
@@ -78,13 +67,6 @@ export class VolumeStats implements Service, VolumeStatsSource {
         log.error(err, 'Failed to measure the volumes of the pod', { pod: `${namespace}/${name}` });
       }
     }
-  }
-
-  async #run(signal: AbortSignal): Promise<void> {
-    const { clock, periodMs } = this.#deps;
-    while (!signal.aborted) {
-      await this.round(signal);
-      await clock.sleep(Math.min(LookMs, Math.max(periodMs, 1_000)), signal).catch(() => {});
-    }
+    return untilNext;
   }
 }

@@ -2,9 +2,9 @@ import type { CpuSet } from '../../api/cpuset.ts';
 import { isCriError } from '../../cri/errors.ts';
 import type { CriRuntime } from '../../cri/ports.ts';
 import type { Clock } from '../../host/clock.ts';
-import { Pause } from '../../host/pause.ts';
+import { Rounds } from '../../host/rounds.ts';
 import type { Logger } from '../../observe/log.ts';
-import type { Health, Service } from '../../observe/service.ts';
+import type { Health } from '../../observe/service.ts';
 
 /** A container that runs. */
 export interface RunningContainer {
@@ -29,37 +29,20 @@ export interface CpuReconcileDeps {
  * Moves running containers to the CPUs that are theirs now: the shared pool shrinks and grows as others come and go. At once when that happens,
  * and every period. No container is restarted for it. Source: contract node.md §5.
  */
-export class CpuReconcile implements Service {
-  readonly name = 'cpu manager';
+export class CpuReconcile extends Rounds {
+  override readonly name = 'cpu manager';
   readonly #deps: CpuReconcileDeps;
-  readonly #pause: Pause;
   /** By container id, the CPUs that it was last moved to. */
   #moved = new Map<string, string>();
   #fault: string | undefined;
-  #loop: Promise<void> = Promise.resolve();
 
   constructor(deps: CpuReconcileDeps) {
+    super(deps.clock);
     this.#deps = deps;
-    this.#pause = new Pause(deps.clock);
   }
 
-  start(signal: AbortSignal): void {
-    this.#loop = this.#run(signal);
-  }
-
-  async ready(): Promise<void> {}
-
-  health(): Health {
+  override health(): Health {
     return this.#fault === undefined ? { ok: true } : { ok: false, reason: this.#fault };
-  }
-
-  async stop(): Promise<void> {
-    await this.#loop;
-  }
-
-  /** The shared pool has changed. */
-  poke(): void {
-    this.#pause.poke();
   }
 
   /** One round over all running containers; what fails is tried again in the next. */
@@ -76,11 +59,9 @@ export class CpuReconcile implements Service {
     }
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.reconcile(signal);
-      await this.#pause.wait(this.#deps.periodMs, signal);
-    }
+  protected override async round(signal: AbortSignal): Promise<number> {
+    await this.reconcile(signal);
+    return this.#deps.periodMs;
   }
 
   async #move({ podUid, name, id }: RunningContainer, signal: AbortSignal): Promise<void> {
