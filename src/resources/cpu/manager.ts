@@ -1,11 +1,12 @@
 import type { CpuSet } from '../../api/cpuset.ts';
 import type { Container, Pod } from '../../api/types.ts';
+import { assigned } from '../assignments.ts';
 import { CheckpointContentError, CheckpointError } from '../checkpoint/errors.ts';
 import type { CheckpointFile } from '../checkpoint/file.ts';
 import type { ManagerMetrics } from '../manager-metrics.ts';
 import type { HintProvider, ProviderHints, TopologyHint } from '../topology/hint.ts';
 import { readCpuCheckpoint, writeCpuCheckpoint } from './checkpoint.ts';
-import { assignedCpus, type CpuState, emptyCpuState, exclusiveCpus } from './state.ts';
+import { type CpuState, emptyCpuState, exclusiveCpus } from './state.ts';
 import {
   allocateCpus,
   availableCpus,
@@ -96,13 +97,13 @@ export class CpuManager implements HintProvider {
 
   /** What a container is to run on; undefined where it is not held to anything. */
   cpusOf(podUid: string, container: string): CpuSet | undefined {
-    const cpus = assignedCpus(this.#state, podUid, container) ?? this.#state.defaultSet;
+    const cpus = assigned(this.#state, podUid, container) ?? this.#state.defaultSet;
     return this.#deps.policy === undefined || cpus.isEmpty ? undefined : cpus;
   }
 
   /** Whether a container owns its CPUs. */
   isExclusive(podUid: string, container: string): boolean {
-    return assignedCpus(this.#state, podUid, container) !== undefined;
+    return assigned(this.#state, podUid, container) !== undefined;
   }
 
   /** Resolves once the state is on disk. */

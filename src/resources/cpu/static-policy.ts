@@ -2,11 +2,12 @@ import { CpuSet } from '../../api/cpuset.ts';
 import { isSidecar } from '../../api/restart.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import type { StaticPolicyOptions } from '../../config/cpu-policy-options.ts';
+import { assigned, withAssignment, withoutAssignment } from '../assignments.ts';
 import { type ProviderHints, ResourceAdmissionError, type TopologyHint } from '../topology/hint.ts';
 import { type NumaMask, numaNodes } from '../topology/numa-mask.ts';
 import { guaranteedCpus, managedContainers, podGuaranteedCpus } from './guaranteed.ts';
 import { cpuHints } from './hints.ts';
-import { assignedCpus, type CpuState, withAssignment, withoutAssignment } from './state.ts';
+import type { CpuState } from './state.ts';
 import { takeDistributed } from './take-distributed.ts';
 import { NotEnoughCpusError, takePacked } from './take-packed.ts';
 import type { CpuTopology } from './topology.ts';
@@ -147,7 +148,7 @@ export function allocateCpus(
   if (count === 0) return { state, cpus: undefined, isNew: false };
   const { uid } = pod.metadata;
   // What a container has it keeps, also where a changed configuration would not give it out so any more.
-  const has = assignedCpus(state, uid, container.name);
+  const has = assigned(state, uid, container.name);
   if (has !== undefined) return { state, cpus: has, isNew: false };
   requireWholeCores(policy, state, count);
   const available = availableCpus(policy, state).union(reusableCpus(state, pod));
@@ -191,7 +192,7 @@ function nearCpus({ topology, options }: StaticPolicy, available: CpuSet, affini
 
 /** Gives back what a container has, but for what other containers of its pod took over. */
 export function releaseCpus(state: CpuState, podUid: string, container: string): CpuState {
-  const cpus = assignedCpus(state, podUid, container);
+  const cpus = assigned(state, podUid, container);
   if (cpus === undefined) return state;
   const left = withoutAssignment(state, podUid, container);
   const inUse = CpuSet.empty.union(...(left.assignments.get(podUid)?.values() ?? []));
@@ -202,7 +203,7 @@ export function releaseCpus(state: CpuState, podUid: string, container: string):
 export function containerCpuHints(policy: StaticPolicy, state: CpuState, pod: Pod, container: Container): ProviderHints | undefined {
   const request = guaranteedCpus(pod, container);
   if (request === 0) return undefined;
-  const has = assignedCpus(state, pod.metadata.uid, container.name);
+  const has = assigned(state, pod.metadata.uid, container.name);
   if (has === undefined) return cpu(hintsFor(policy, availableCpus(policy, state), reusableCpus(state, pod), request));
   return cpu(has.size === request ? hintsFor(policy, has, CpuSet.empty, request) : []);
 }
@@ -211,15 +212,15 @@ export function containerCpuHints(policy: StaticPolicy, state: CpuState, pod: Po
 export function podCpuHints(policy: StaticPolicy, state: CpuState, pod: Pod): ProviderHints | undefined {
   const request = podGuaranteedCpus(pod);
   if (request === 0) return undefined;
-  let assigned = CpuSet.empty;
+  let owned = CpuSet.empty;
   for (const container of managedContainers(pod)) {
-    const has = assignedCpus(state, pod.metadata.uid, container.name);
+    const has = assigned(state, pod.metadata.uid, container.name);
     if (has === undefined) continue;
     if (has.size !== guaranteedCpus(pod, container)) return cpu([]);
-    assigned = assigned.union(has);
+    owned = owned.union(has);
   }
-  if (assigned.size === request) return cpu(hintsFor(policy, assigned, CpuSet.empty, request));
-  return cpu(hintsFor(policy, availableCpus(policy, state), reusableCpus(state, pod).union(assigned), request));
+  if (owned.size === request) return cpu(hintsFor(policy, owned, CpuSet.empty, request));
+  return cpu(hintsFor(policy, availableCpus(policy, state), reusableCpus(state, pod).union(owned), request));
 }
 
 const cpu = (hints: readonly TopologyHint[]): ProviderHints => new Map([['cpu', hints]]);

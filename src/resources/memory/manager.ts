@@ -1,5 +1,6 @@
 import type { Container, Pod } from '../../api/types.ts';
 import type { NumaNode } from '../../host/numa.ts';
+import { assigned } from '../assignments.ts';
 import { CheckpointContentError, CheckpointError } from '../checkpoint/errors.ts';
 import type { CheckpointFile } from '../checkpoint/file.ts';
 import type { ManagerMetrics } from '../manager-metrics.ts';
@@ -7,7 +8,7 @@ import type { HintProvider, ProviderHints, TopologyHint } from '../topology/hint
 import { readMemoryCheckpoint, writeMemoryCheckpoint } from './checkpoint.ts';
 import { MemoryPolicyError, type ReservedByNode } from './reserved.ts';
 import { startMemoryState } from './start.ts';
-import { blocksOf, emptyMemoryState, type MemoryBlock, type MemoryState } from './state.ts';
+import { emptyMemoryState, type MemoryBlock, type MemoryState } from './state.ts';
 import { allocateMemory, containerMemoryHints, podMemoryHints, releaseInitBefore, releaseMemory } from './static-policy.ts';
 
 /** The machine under the static policy. */
@@ -87,7 +88,7 @@ export class MemoryManager implements HintProvider {
 
   /** The NUMA nodes that a container's memory comes from, ascending; undefined where it is not held to any. */
   nodesOf(podUid: string, container: string): number[] | undefined {
-    const nodes = (blocksOf(this.#state, podUid, container) ?? []).flatMap((block) => block.nodes);
+    const nodes = (assigned(this.#state, podUid, container) ?? []).flatMap((block) => block.nodes);
     return nodes.length === 0 ? undefined : [...new Set(nodes)].sort((a, b) => a - b);
   }
 

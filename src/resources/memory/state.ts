@@ -1,3 +1,5 @@
+import type { Assignments } from '../assignments.ts';
+
 /** Memory of one kind on one NUMA node, in bytes. */
 export interface MemoryTable {
   total: number;
@@ -28,31 +30,13 @@ export interface MemoryBlock {
 
 export type NumaNodes = ReadonlyMap<number, NumaNodeState>;
 
-/** Who has which memory. Immutable; by pod UID, then by container. */
+/** Who has which memory. Immutable. */
 export interface MemoryState {
   nodes: NumaNodes;
-  assignments: ReadonlyMap<string, ReadonlyMap<string, readonly MemoryBlock[]>>;
+  assignments: Assignments<readonly MemoryBlock[]>;
 }
 
 export const emptyMemoryState: MemoryState = { nodes: new Map(), assignments: new Map() };
-
-export function blocksOf(state: MemoryState, podUid: string, container: string): readonly MemoryBlock[] | undefined {
-  return state.assignments.get(podUid)?.get(container);
-}
-
-export function withBlocks(state: MemoryState, podUid: string, container: string, blocks: readonly MemoryBlock[]): MemoryState {
-  const containers = new Map(state.assignments.get(podUid) ?? []).set(container, blocks);
-  return { ...state, assignments: new Map(state.assignments).set(podUid, containers) };
-}
-
-export function withoutBlocks(state: MemoryState, podUid: string, container: string): MemoryState {
-  const containers = new Map(state.assignments.get(podUid) ?? []);
-  containers.delete(container);
-  const assignments = new Map(state.assignments);
-  if (containers.size === 0) assignments.delete(podUid);
-  else assignments.set(podUid, containers);
-  return { ...state, assignments };
-}
 
 /** Counts a block in on its nodes; `size` bytes are taken from each in turn as far as it has them. */
 export function charge(nodes: NumaNodes, block: MemoryBlock, size = block.size): NumaNodes {

@@ -1,11 +1,12 @@
 import { isSidecar } from '../../api/restart.ts';
 import type { Container, Pod } from '../../api/types.ts';
+import { assigned, withAssignment, withoutAssignment } from '../assignments.ts';
 import { managedContainers } from '../cpu/guaranteed.ts';
 import type { ProviderHints, TopologyHint } from '../topology/hint.ts';
 import { type NumaMask, numaMask, numaNodes } from '../topology/numa-mask.ts';
 import { bestHint, isSameGroup, memoryHints, type Reusable } from './hints.ts';
 import { guaranteedMemory, type MemoryRequest, podGuaranteedMemory } from './requests.ts';
-import { blocksOf, charge, discharge, type MemoryBlock, type MemoryState, type NumaNodes, withBlocks, withoutBlocks } from './state.ts';
+import { charge, discharge, type MemoryBlock, type MemoryState, type NumaNodes } from './state.ts';
 
 /** The static policy: plain functions from state to state. Source: contract node.md §6; KEP-1769. */
 
@@ -22,14 +23,14 @@ export function allocateMemory(state: MemoryState, pod: Pod, container: Containe
   const request = guaranteedMemory(pod, container);
   const { uid } = pod.metadata;
   if (request.size === 0) return { state, isPinned: false, isNew: false };
-  if (blocksOf(state, uid, container.name) !== undefined) return { state, isPinned: true, isNew: false };
+  if (assigned(state, uid, container.name) !== undefined) return { state, isPinned: true, isNew: false };
   const group = numaNodes(placeFor(state, pod, request, hint));
   if (!isAllowed(state.nodes, group)) throw new Error('[memorymanager] preferred hint violates NUMA node allocation');
   const blocks = [...request].map(([type, size]) => ({ nodes: group, type, size }));
   const reusable = reusableOf(state, pod);
   const nodes = blocks.reduce((after, block) => charge(after, block, Math.max(0, block.size - reusable(group, block.type))), state.nodes);
   const taken = takeFromInit({ ...state, nodes }, pod, container, blocks);
-  return { state: withBlocks(taken, uid, container.name, blocks), isPinned: true, isNew: true };
+  return { state: withAssignment(taken, uid, container.name, blocks), isPinned: true, isNew: true };
 }
 
 /** The nodes for a request: the hint's; wider ones around them where they do not suffice; the best ones without a hint. */
@@ -84,7 +85,7 @@ function passingBefore(pod: Pod, container: Pick<Container, 'name'>): Container[
 function reusableOf(state: MemoryState, pod: Pod): Reusable {
   const blocks = (pod.spec.initContainers ?? [])
     .filter((c) => !isSidecar(c))
-    .flatMap((c) => blocksOf(state, pod.metadata.uid, c.name) ?? []);
+    .flatMap((c) => assigned(state, pod.metadata.uid, c.name) ?? []);
   return (nodes, type) => blocks.reduce((sum, b) => sum + (b.type === type && isSameGroup(b.nodes, nodes) ? b.size : 0), 0);
 }
 
@@ -95,7 +96,7 @@ function takeFromInit(state: MemoryState, pod: Pod, container: Container, blocks
   for (const block of blocks) {
     let left = block.size;
     for (const init of passingBefore(pod, container)) {
-      const had = blocksOf(after, uid, init.name);
+      const had = assigned(after, uid, init.name);
       if (had === undefined || left === 0) continue;
       const has = had.map((own) => {
         if (own.type !== block.type || !isSameGroup(own.nodes, block.nodes)) return own;
@@ -103,7 +104,7 @@ function takeFromInit(state: MemoryState, pod: Pod, container: Container, blocks
         left -= amount;
         return { ...own, size: own.size - amount };
       });
-      after = withBlocks(after, uid, init.name, has);
+      after = withAssignment(after, uid, init.name, has);
     }
   }
   return after;
@@ -111,9 +112,9 @@ function takeFromInit(state: MemoryState, pod: Pod, container: Container, blocks
 
 /** Gives back what a container has. */
 export function releaseMemory(state: MemoryState, podUid: string, container: string): MemoryState {
-  const blocks = blocksOf(state, podUid, container);
+  const blocks = assigned(state, podUid, container);
   if (blocks === undefined) return state;
-  const left = withoutBlocks(state, podUid, container);
+  const left = withoutAssignment(state, podUid, container);
   return { ...left, nodes: blocks.reduce(discharge, left.nodes) };
 }
 
@@ -126,7 +127,7 @@ export function releaseInitBefore(state: MemoryState, pod: Pod, container: Pick<
 export function containerMemoryHints(state: MemoryState, pod: Pod, container: Container): ProviderHints | undefined {
   const request = guaranteedMemory(pod, container);
   if (request.size === 0) return undefined;
-  const has = blocksOf(state, pod.metadata.uid, container.name);
+  const has = assigned(state, pod.metadata.uid, container.name);
   return has === undefined ? hintsFor(state, pod, request) : hintsOf(has, request);
 }
 
@@ -135,7 +136,7 @@ export function podMemoryHints(state: MemoryState, pod: Pod): ProviderHints | un
   const request = podGuaranteedMemory(pod);
   if (request.size === 0) return undefined;
   for (const { name } of managedContainers(pod)) {
-    const has = blocksOf(state, pod.metadata.uid, name);
+    const has = assigned(state, pod.metadata.uid, name);
     if (has !== undefined) return hintsOf(has, request);
   }
   return hintsFor(state, pod, request);

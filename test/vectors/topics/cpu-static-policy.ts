@@ -3,7 +3,8 @@ import { findContainer } from '../../../src/api/pod.ts';
 import type { Pod } from '../../../src/api/types.ts';
 import { staticPolicyOptions } from '../../../src/config/cpu-policy-options.ts';
 import { defaultGates } from '../../../src/config/feature-gates.ts';
-import { assignedCpus, type CpuState, emptyCpuState } from '../../../src/resources/cpu/state.ts';
+import { assigned } from '../../../src/resources/assignments.ts';
+import { type CpuState, emptyCpuState } from '../../../src/resources/cpu/state.ts';
 import {
   allocatableCpus,
   allocateCpus,
@@ -55,7 +56,7 @@ export const check: Checker = (c) =>
       } catch (err) {
         error = messageOf(err);
       }
-      const exclusive = assignedCpus(state, pod.metadata.uid, name)?.toString() ?? '';
+      const exclusive = assigned(state, pod.metadata.uid, name)?.toString() ?? '';
       return { default: state.defaultSet.toString(), exclusive, ...(error === undefined ? {} : { error }) };
     });
     return { allocatable: allocatableCpus(policy).toString(), startDefault, steps };
