@@ -196,3 +196,8 @@ test('a state that does not fit the machine or the reservation says what does no
     );
   }
 });
+
+test("a checkpoint whose pods' own CPUs cannot be read is told as damaged", () => {
+  const text = JSON.stringify({ policyName: 'static', defaultCpuSet: '0-7', podEntries: { u: { cpuSet: '3-x' } }, checksum: 1 });
+  assert.throws(() => readCpuCheckpoint(text), { code: 'checkpoint-content', message: /the CPUs of pod u/ });
+});

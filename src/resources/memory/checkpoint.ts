@@ -1,20 +1,19 @@
 import { compareGoStrings, goJsonString } from '../../compat/go-text.ts';
-import { dumpChecksum, dumpMap, dumpStruct, textChecksum } from '../checkpoint/checksum.ts';
+import { dumpChecksum, dumpMap, dumpStruct } from '../checkpoint/checksum.ts';
+import { envelopeText, readEnvelope } from '../checkpoint/envelope.ts';
 import { CheckpointContentError } from '../checkpoint/errors.ts';
-import { byPodAndContainer, countOf, type Fields, fieldsOf, own, parseFields, textOf } from '../checkpoint/json.ts';
+import { byPodAndContainer, countOf, type Fields, fieldsOf, own, textOf } from '../checkpoint/json.ts';
 import type { MemoryBlock, MemoryState, MemoryTable, NumaNodeState } from './state.ts';
 
 const Tables = ['total', 'systemReserved', 'allocatable', 'reserved', 'free'] as const;
 const Pointer = '<*>';
 type Assignments = MemoryState['assignments'];
 
-/** The text of memory_manager_state, in the older and the present form at once. Source: contract node.md §6. */
+/** The text of memory_manager_state. Source: contract node.md §6. */
 export function writeMemoryCheckpoint(policyName: string, state: MemoryState): string {
   const entries = state.assignments.size === 0 ? '' : `,"entries":${objectJson(state.assignments, (own) => objectJson(own, blocksJson))}`;
-  const common = `"policyName":${goJsonString(policyName)},"machineState":${objectJson(byText(state.nodes), nodeJson)}${entries}`;
-  const data = `{${common}}`;
-  const checksum = legacyChecksum(policyName, state);
-  return `{${common},"checksum":${checksum},"data":${goJsonString(data)},"dataChecksum":${textChecksum(data)}}`;
+  const fields = `"policyName":${goJsonString(policyName)},"machineState":${objectJson(byText(state.nodes), nodeJson)}${entries}`;
+  return envelopeText(fields, legacyChecksum(policyName, state));
 }
 
 /** Go writes the numbers of nodes as texts, and in their order. */
@@ -37,20 +36,9 @@ function blocksJson(blocks: readonly MemoryBlock[]): string {
 
 /** Reads the file of any version. Throws CheckpointContentError for what is no such file, or damaged. */
 export function readMemoryCheckpoint(text: string): { policyName: string; state: MemoryState } {
-  const fields = parseFields(text, 'the checkpoint');
-  const data = textOf(fields, 'data');
-  const dataChecksum = countOf(fields, 'dataChecksum');
-  if (data !== '' || dataChecksum !== 0) {
-    if (textChecksum(data) !== dataChecksum)
-      throw new CheckpointContentError('checkpoint is corrupted: its data does not have its dataChecksum');
-    return contentOf(parseFields(data, 'its data'));
-  }
-  const content = contentOf(fields);
-  const checksum = countOf(fields, 'checksum');
-  const known = [undefined, podBlocks(fields)].map((pods) => legacyChecksum(content.policyName, content.state, pods));
-  if (checksum !== 0 && !known.includes(checksum))
-    throw new CheckpointContentError('checkpoint is corrupted: it does not have its checksum');
-  return content;
+  return readEnvelope(text, contentOf, ({ policyName, state }, fields) =>
+    [undefined, podBlocks(fields)].map((pods) => legacyChecksum(policyName, state, pods)),
+  );
 }
 
 function contentOf(fields: Fields): { policyName: string; state: MemoryState } {
