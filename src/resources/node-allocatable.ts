@@ -56,8 +56,7 @@ export function nodeCapacity(
  * Source: contract node.md §1.
  */
 export function nodeAllocatable(capacity: Resources, reservations: Reservations): Resources {
-  const { systemReserved, kubeReserved, evictionHard } = reservations;
-  const reserved = sumOf([resourcesOf(systemReserved), resourcesOf(kubeReserved), evictionReservation(capacity, evictionHard)]);
+  const reserved = totalReservation(capacity, reservations);
   const faults = [...reserved].flatMap(([name, amount]) => {
     const has = capacity.get(name);
     return has === undefined || amount.cmp(has) <= 0 ? [] : [{ name, text: `${name}: ${amount} reserved of ${has}` }];
@@ -108,8 +107,13 @@ export function hugepagesName(pageSize: number): string {
   return `hugepages-${Quantity.of(pageSize, 'BinarySI')}`;
 }
 
+/** By resource, all that is kept from pods: the system's share, the agent's and the hard eviction thresholds. */
+export function totalReservation(capacity: Resources, { systemReserved, kubeReserved, evictionHard }: Reservations): Resources {
+  return sumOf([resourcesOf(systemReserved), resourcesOf(kubeReserved), evictionReservation(capacity, evictionHard)]);
+}
+
 /** What the hard thresholds keep from pods, by resource. */
-export function evictionReservation(capacity: Resources, evictionHard: Readonly<Record<string, string>>): Resources {
+function evictionReservation(capacity: Resources, evictionHard: Readonly<Record<string, string>>): Resources {
   const reserved: Resources = new Map();
   for (const [signal, text] of Object.entries(evictionHard)) {
     const name = Object.hasOwn(ThresholdResource, signal) ? ThresholdResource[signal] : undefined;
@@ -130,7 +134,7 @@ function thresholdAmount(text: string, capacity: Quantity): Quantity | undefined
   return Quantity.of(BigInt(Math.trunc(Number(capacity.value()) * Math.fround(Math.fround(percent) / 100))), 'BinarySI');
 }
 
-export function sumOf(lists: readonly Resources[]): Resources {
+function sumOf(lists: readonly Resources[]): Resources {
   const sum: Resources = new Map();
   for (const list of lists) for (const [name, quantity] of list) sum.set(name, sum.get(name)?.add(quantity) ?? quantity);
   return sum;

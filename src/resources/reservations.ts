@@ -1,9 +1,8 @@
 import { CpuSet } from '../api/cpuset.ts';
 import { Quantity } from '../api/quantity.ts';
-import { type Resources, resourcesOf } from '../api/resources.ts';
+import type { Resources } from '../api/resources.ts';
 import type { ResourceList } from '../api/types.ts';
 import type { Reservations } from './node-allocatable.ts';
-import { evictionReservation, sumOf } from './node-allocatable.ts';
 
 /** The fields of the configuration that set something aside. */
 export interface ReservedFields {
@@ -28,11 +27,6 @@ export function reservationsOf(fields: ReservedFields, online: CpuSet): Reservat
   }
   const { cpu: _, ...others } = kubeReserved;
   return { systemReserved: { ...systemReserved, cpu: String(reserved.size) }, kubeReserved: others, evictionHard };
-}
-
-/** By resource, all that is kept from pods: the system's share, the agent's and the hard eviction thresholds. */
-export function totalReservation(capacity: Resources, { systemReserved, kubeReserved, evictionHard }: Reservations): Resources {
-  return sumOf([resourcesOf(systemReserved), resourcesOf(kubeReserved), evictionReservation(capacity, evictionHard)]);
 }
 
 /** CPUs that are kept from pods, as whole ones. */

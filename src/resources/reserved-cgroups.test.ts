@@ -4,9 +4,9 @@ import { CpuSet } from '../api/cpuset.ts';
 import { toResourceList } from '../api/resources.ts';
 import type { CgroupRefusal } from '../host/cgroups/cgroup-fs.ts';
 import type { CgroupSettings } from '../host/cgroups/settings.ts';
-import { nodeCapacity } from './node-allocatable.ts';
+import { nodeCapacity, totalReservation } from './node-allocatable.ts';
 import { qosMemoryLimits, qosReservePercent } from './qos-reserve.ts';
-import { reservationsOf, reservedCpuCount, totalReservation } from './reservations.ts';
+import { reservationsOf, reservedCpuCount } from './reservations.ts';
 import { enforceReserved, reservedCgroups, reservedSettings } from './reserved-cgroups.ts';
 
 const MiB = 2 ** 20;
