@@ -1,9 +1,9 @@
-import { cpuWeight } from '../host/cgroups/cpu.ts';
+import { cpuWeight, sharesOfWeight } from '../host/cgroups/cpu.ts';
 
 /** CPU amounts in the kernel's terms. Numbers are integers. Source: vectors cpu-shares-quota; kernel sched.h. */
 
 export const MIN_SHARES = 2;
-export const MAX_SHARES = 262_144;
+const MAX_SHARES = 262_144;
 const SHARES_PER_CPU = 1024;
 const MILLI_PER_CPU = 1000;
 /** In microseconds. */
@@ -40,6 +40,5 @@ export function quotaToMilliCpu(quota: number, period: number): number {
  */
 export function sharesEqualAfterV2RoundTrip(allocated: number, readback: number): boolean {
   if (allocated < MIN_SHARES) return false;
-  const weight = cpuWeight(allocated);
-  return Math.trunc(((weight - 1) * (MAX_SHARES - MIN_SHARES)) / 9999) + MIN_SHARES === readback;
+  return sharesOfWeight(cpuWeight(allocated)) === readback;
 }

@@ -1,9 +1,9 @@
 import type { Pod } from '../api/types.ts';
 import type { CgroupFs } from '../host/cgroups/cgroup-fs.ts';
-import { cpuWeight } from '../host/cgroups/cpu.ts';
+import { cpuWeight, sharesOfWeight } from '../host/cgroups/cpu.ts';
 import type { CgroupSettings } from '../host/cgroups/settings.ts';
 import { DEFAULT_QUOTA_PERIOD, MIN_SHARES } from './cpu.ts';
-import { type PodCgroupValues, readMemoryUsage, readPodCgroup, sharesOfWeight } from './pod-cgroup-values.ts';
+import { type PodCgroupValues, readMemoryUsage, readPodCgroup } from './pod-cgroup-values.ts';
 
 /** The room of the pods' groups, as a resize needs it. */
 export interface PodGroups {

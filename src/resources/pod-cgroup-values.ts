@@ -1,5 +1,5 @@
 import type { CgroupFs } from '../host/cgroups/cgroup-fs.ts';
-import { MAX_SHARES, MIN_SHARES } from './cpu.ts';
+import { sharesOfWeight } from '../host/cgroups/cpu.ts';
 
 /** What a pod's control group is set to, as the kernel has it. -1 is no limit. */
 export interface PodCgroupValues {
@@ -36,9 +36,6 @@ export async function readMemoryUsage(fs: Pick<CgroupFs, 'version' | 'read'>, pa
 }
 
 const limit = (text: string | undefined) => (text === 'max' ? -1 : Number(text));
-
-/** The v1 shares that a v2 weight stands for. */
-export const sharesOfWeight = (weight: number) => Math.trunc(((weight - 1) * (MAX_SHARES - MIN_SHARES)) / 9999) + MIN_SHARES;
 
 function checked(values: PodCgroupValues): PodCgroupValues | undefined {
   return Object.values(values).every(Number.isFinite) ? values : undefined;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { readCgroupStats } from './cgroup-stats.ts';
-import { blkioCounts, flatKeyed, ioStat, pressure, singleNumber, weightToShares } from './stat-files.ts';
+import { sharesOfWeight } from './cpu.ts';
+import { blkioCounts, flatKeyed, ioStat, pressure, singleNumber } from './stat-files.ts';
 
 const group = (version: 1 | 2, files: Record<string, string>) => ({ version, read: async (_path: string, file: string) => files[file] });
 const at = () => 7;
@@ -111,5 +112,5 @@ test('no text of the kernel makes the readers throw, or give what is no number',
       }
     }),
   );
-  assert.deepEqual([weightToShares(1), weightToShares(10_000)], [2, 262_144]);
+  assert.deepEqual([sharesOfWeight(1), sharesOfWeight(10_000)], [2, 262_144]);
 });

@@ -1,6 +1,7 @@
 import type { CgroupFs } from './cgroup-fs.ts';
+import { sharesOfWeight } from './cpu.ts';
 import type { CgroupPath } from './path.ts';
-import { blkioCounts, flatKeyed, type IoStat, ioStat, type Pressure, pressure, singleNumber, weightToShares } from './stat-files.ts';
+import { blkioCounts, flatKeyed, type IoStat, ioStat, type Pressure, pressure, singleNumber } from './stat-files.ts';
 
 /** Nanoseconds and counts since the group began. */
 export interface CgroupCpu {
@@ -220,7 +221,7 @@ async function statsV2(atMs: number, read: Read): Promise<CgroupStats> {
     ...(ioPsi === undefined ? {} : { ioPsi }),
     ...(pids === undefined ? {} : { pids: { current: pids, limit: number('pids.max') ?? Number.POSITIVE_INFINITY } }),
     limits: {
-      cpuShares: weight === undefined ? 0 : weightToShares(weight),
+      cpuShares: weight === undefined ? 0 : sharesOfWeight(weight),
       cpuPeriod: singleNumber(period) ?? 0,
       cpuQuota: quota === 'max' ? 0 : (singleNumber(quota) ?? 0),
       memory: number('memory.max') ?? Number.POSITIVE_INFINITY,

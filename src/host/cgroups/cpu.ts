@@ -35,3 +35,8 @@ export function cpuWeight(shares: number): number {
   const clamped = Math.min(MaxShares, Math.max(MinShares, shares));
   return 1 + Math.floor(((clamped - MinShares) * 9999) / (MaxShares - MinShares));
 }
+
+/** The v1 shares that a v2 weight stands for. Weights are the coarser ones: not every number of shares comes back. */
+export function sharesOfWeight(weight: number): number {
+  return MinShares + Math.trunc(((weight - 1) * (MaxShares - MinShares)) / 9999);
+}

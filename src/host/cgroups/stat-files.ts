@@ -108,8 +108,3 @@ export function ioStat(text: string | undefined): IoStat {
   }
   return stat;
 }
-
-/** cpu.weight (1 to 10000) as the cpu.shares (2 to 262144) that mean the same. */
-export function weightToShares(weight: number): number {
-  return 2 + Math.trunc(((weight - 1) * (262_144 - 2)) / (10_000 - 1));
-}
