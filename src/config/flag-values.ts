@@ -13,10 +13,16 @@ export class FlagValueError extends Error {
 const trues = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const falses = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
-export function parseFlagBool(text: string): boolean {
+/** A yes or no in the spellings that Go's strconv.ParseBool takes; undefined for any other text. */
+export function goBool(text: string): boolean | undefined {
   if (trues.has(text)) return true;
-  if (falses.has(text)) return false;
-  throw new FlagValueError('must be true or false');
+  return falses.has(text) ? false : undefined;
+}
+
+export function parseFlagBool(text: string): boolean {
+  const value = goBool(text);
+  if (value === undefined) throw new FlagValueError('must be true or false');
+  return value;
 }
 
 /** Go's integer literals: decimal, 0x, 0o or a leading 0, 0b, with underscores between digits. */

@@ -1,3 +1,5 @@
+import { goBool } from './flag-values.ts';
+
 /** An option of a resource manager's policy that cannot be used. */
 export class PolicyOptionError extends Error {
   readonly code = 'bad-policy-option';
@@ -12,12 +14,9 @@ export class PolicyOptionError extends Error {
   }
 }
 
-const True = ['1', 't', 'T', 'TRUE', 'true', 'True'];
-const False = ['0', 'f', 'F', 'FALSE', 'false', 'False'];
-
-/** A yes or no in the spellings that Go's strconv.ParseBool takes. Throws PolicyOptionError. */
+/** A yes or no. Throws PolicyOptionError. */
 export function booleanOption(field: string, name: string, text: string): boolean {
-  if (True.includes(text)) return true;
-  if (False.includes(text)) return false;
-  throw new PolicyOptionError(`${field}[${name}]`, `${JSON.stringify(text)} is neither true nor false`);
+  const value = goBool(text);
+  if (value === undefined) throw new PolicyOptionError(`${field}[${name}]`, `${JSON.stringify(text)} is neither true nor false`);
+  return value;
 }
