@@ -23,6 +23,11 @@ export function isHugePageResource(name: string): boolean {
   return name.startsWith(HUGE_PAGES);
 }
 
+/** Plain memory and huge pages: what the memory manager gives out. */
+export function isMemoryResource(name: string): boolean {
+  return name === 'memory' || isHugePageResource(name);
+}
+
 /** The page size of a huge page resource in bytes; undefined where there is none to be read. */
 export function hugePageSize(name: string): bigint | undefined {
   if (!isHugePageResource(name)) return undefined;

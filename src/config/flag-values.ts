@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { formatDuration, parseDuration } from '../api/duration.ts';
 import { labelValueFaults, qualifiedNameFaults } from '../api/names.ts';
 import { Quantity } from '../api/quantity.ts';
+import { isMemoryResource } from '../api/resource-names.ts';
 import type { Field } from './fields.ts';
 import { cloneJson, isObject, type JsonObject, newObject } from './json-object.ts';
 
@@ -131,7 +132,7 @@ function parseReservedMemory(text: string): JsonObject[] {
     const limits = newObject();
     for (const limit of limitsText.split(',')) {
       const [type, amount] = splitPair(limit, '=', 'type=quantity');
-      if (type !== 'memory' && !type.startsWith('hugepages-'))
+      if (!isMemoryResource(type))
         throw new FlagValueError(`has the type ${JSON.stringify(type)}, which is not memory or hugepages-<size>`);
       limits[type] = parseFlagQuantity(amount);
     }

@@ -2,6 +2,7 @@ import { formatDurationMs } from '../api/duration.ts';
 import { labelValueFaults, qualifiedNameFaults } from '../api/names.ts';
 import { cleanPath } from '../api/path.ts';
 import { Quantity } from '../api/quantity.ts';
+import { isMemoryResource } from '../api/resource-names.ts';
 import { cpusetFault } from './cpuset.ts';
 import type { ResolvedConfig } from './resolve.ts';
 import { type RuleFault, Rules } from './rules.ts';
@@ -237,7 +238,7 @@ function validateReservedMemory(c: ResolvedConfig, rules: Rules): void {
     for (const [resource, amount] of Object.entries(reservation.limits ?? {})) {
       const field = `reservedMemory[${i}].limits[${resource}]`;
       const id = `${reservation.numaNode} ${resource}`;
-      rules.check(resource === 'memory' || resource.startsWith('hugepages-'), field, undefined, 'must be memory or hugepages-<size>');
+      rules.check(isMemoryResource(resource), field, undefined, 'must be memory or hugepages-<size>');
       rules.check(!Quantity.parse(amount).isZero(), field, amount, 'must not be zero');
       rules.check(!seen.has(id), field, amount, `is given twice for NUMA node ${reservation.numaNode}`);
       seen.add(id);

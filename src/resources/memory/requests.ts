@@ -1,12 +1,11 @@
 import { getPodQOS } from '../../api/qos.ts';
+import { isMemoryResource } from '../../api/resource-names.ts';
 import { isPodLevelResourcesSet, resourcesOf } from '../../api/resources.ts';
 import { isSidecar } from '../../api/restart.ts';
 import type { Container, Pod } from '../../api/types.ts';
 
 /** Bytes by kind of memory. */
 export type MemoryRequest = ReadonlyMap<string, number>;
-
-const isMemory = (name: string) => name === 'memory' || name.startsWith('hugepages-');
 
 /**
  * What a container gets for itself: the memory and huge pages it asks for, where its pod is Guaranteed; else nothing. Pods with resources of
@@ -16,7 +15,7 @@ export function guaranteedMemory(pod: Pick<Pod, 'spec' | 'status'>, container: C
   const request = new Map<string, number>();
   if (getPodQOS(pod) !== 'Guaranteed' || isPodLevelResourcesSet(pod)) return request;
   for (const [name, quantity] of [...resourcesOf(container.resources?.requests)].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (!isMemory(name)) continue;
+    if (!isMemoryResource(name)) continue;
     if (quantity.milliValue() % 1000n !== 0n)
       throw new Error(`[memorymanager] ${name} of container ${container.name} is no whole number of bytes`);
     request.set(name, Number(quantity.value()));

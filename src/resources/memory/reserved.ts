@@ -1,4 +1,5 @@
 import { Quantity } from '../../api/quantity.ts';
+import { isMemoryResource } from '../../api/resource-names.ts';
 import { resourcesOf } from '../../api/resources.ts';
 import type { ResourceList } from '../../api/types.ts';
 
@@ -41,7 +42,7 @@ export function reservedByNode(
       own.set(name, Number(quantity.value()));
     }
   }
-  const names = new Set([...sums.keys(), ...[...reservation.keys()].filter((name) => name === 'memory' || name.startsWith('hugepages-'))]);
+  const names = new Set([...sums.keys(), ...[...reservation.keys()].filter(isMemoryResource)]);
   for (const name of names) {
     const [given, wanted] = [sums.get(name) ?? Quantity.zero, reservation.get(name) ?? Quantity.zero];
     if (given.equals(wanted)) continue;
