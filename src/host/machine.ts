@@ -39,7 +39,7 @@ export async function readMachine(root = '/'): Promise<Machine> {
     }
     return '';
   };
-  const [meminfo, online, possible, bootId, machineId, uuid, osRelease, pidMax, threadsMax, hugepages] = await Promise.all([
+  const [meminfo, online, possible, bootId, machineId, uuid, osRelease, maxPids, hugepages] = await Promise.all([
     text('/proc/meminfo'),
     text('/sys/devices/system/cpu/online'),
     text('/sys/devices/system/cpu/possible'),
@@ -47,20 +47,18 @@ export async function readMachine(root = '/'): Promise<Machine> {
     first(MachineIdFiles),
     first(['/sys/class/dmi/id/product_uuid', '/proc/device-tree/vm,uuid']),
     first(OsReleaseFiles),
-    text('/proc/sys/kernel/pid_max'),
-    text('/proc/sys/kernel/threads-max'),
+    mostTasks(root),
     readHugepages(root),
   ]);
   const memory = meminfoBytes(meminfo, 'MemTotal');
   if (memory === 0) throw new Error('cannot read the size of memory from /proc/meminfo');
   const cpuCount = parseCpuList(online).length || cpus().length;
-  const limits = [pidMax, threadsMax].map((value) => Number.parseInt(value, 10)).filter((n) => n > 0);
   return {
     cpu: millicpu(cpuCount * 1000),
     memory: bytes(memory),
     swap: bytes(meminfoBytes(meminfo, 'SwapTotal')),
     hugepages,
-    ...(limits.length > 0 ? { maxPids: Math.min(...limits) } : {}),
+    ...(maxPids === undefined ? {} : { maxPids }),
     kernelVersion: release(),
     bootId: bootId.trim(),
     machineId,
@@ -102,15 +100,16 @@ export async function usedSwap(root = '/'): Promise<number> {
 
 /** The most process ids there may be, and the tasks there are. What cannot be read is left out. */
 export async function processLimits(root = '/'): Promise<{ maxpid?: number; curproc?: number }> {
-  const [pidMax, threadsMax, load] = await Promise.all(
-    ['sys/kernel/pid_max', 'sys/kernel/threads-max', 'loadavg'].map((file) => readFile(`${root}proc/${file}`, 'utf8').catch(() => '')),
-  );
-  const limits = [pidMax, threadsMax].map((text) => Number.parseInt(text ?? '', 10)).filter((n) => n > 0);
-  const running = /^\S+ \S+ \S+ \d+\/(\d+)/.exec(load ?? '')?.[1];
-  return {
-    ...(limits.length > 0 ? { maxpid: Math.min(...limits) } : {}),
-    ...(running === undefined ? {} : { curproc: Number(running) }),
-  };
+  const [maxpid, load] = await Promise.all([mostTasks(root), readFile(`${root}proc/loadavg`, 'utf8').catch(() => '')]);
+  const running = /^\S+ \S+ \S+ \d+\/(\d+)/.exec(load)?.[1];
+  return { ...(maxpid === undefined ? {} : { maxpid }), ...(running === undefined ? {} : { curproc: Number(running) }) };
+}
+
+/** The smaller of pid_max and threads-max; undefined when neither can be read. */
+async function mostTasks(root: string): Promise<number | undefined> {
+  const files = ['pid_max', 'threads-max'].map((file) => readFile(`${root}proc/sys/kernel/${file}`, 'utf8').catch(() => ''));
+  const limits = (await Promise.all(files)).map((text) => Number.parseInt(text, 10)).filter((n) => n > 0);
+  return limits.length > 0 ? Math.min(...limits) : undefined;
 }
 
 /** Numbers of the CPUs that are online; empty where the kernel does not tell. */
@@ -121,15 +120,19 @@ export async function onlineCpus(root = '/'): Promise<number[]> {
 async function readHugepages(root: string): Promise<Machine['hugepages']> {
   const directory = `${root}sys/kernel/mm/hugepages`;
   const names = await readdir(directory).catch(() => []);
-  const found: Machine['hugepages'] = [];
-  for (const name of names) {
-    const match = /^hugepages-(\d{1,12})kB$/.exec(name);
-    if (match === null) continue;
-    const pageSize = Number(match[1]) * 1024;
-    const count = Number.parseInt(await readFile(`${directory}/${name}/nr_hugepages`, 'utf8').catch(() => '0'), 10);
-    found.push({ pageSize: bytes(pageSize), total: bytes(pageSize * (Number.isNaN(count) ? 0 : count)) });
-  }
-  return found.sort((a, b) => a.pageSize - b.pageSize);
+  const found = names.map(async (name) => ({ name, count: await readFile(`${directory}/${name}/nr_hugepages`, 'utf8').catch(() => '') }));
+  return hugepagesOf(await Promise.all(found));
+}
+
+/** Of the directories `hugepages-2048kB` and the like with the text of their nr_hugepages; ascending. */
+export function hugepagesOf(found: readonly { name: string; count: string }[]): Machine['hugepages'] {
+  return found
+    .flatMap(({ name, count }) => {
+      const pageSize = Number(/^hugepages-(\d{1,12})kB$/.exec(name)?.[1] ?? 0) * 1024;
+      const pages = Number.parseInt(count, 10);
+      return pageSize === 0 ? [] : [{ pageSize: bytes(pageSize), total: bytes(pageSize * (Number.isNaN(pages) ? 0 : pages)) }];
+    })
+    .sort((a, b) => a.pageSize - b.pageSize);
 }
 
 async function thermalThrottlePaths(root: string, cpuNumbers: readonly number[]): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { meminfoBytes, parseCpuList } from './machine.ts';
+import { hugepagesOf, meminfoBytes, parseCpuList } from './machine.ts';
 
 /** One physical core with the CPUs (threads) that are online, ascending. */
 export interface PhysicalCore {
@@ -145,16 +145,6 @@ function coresOf(cpus: readonly CpuText[]): PhysicalCore[] {
 /** `Node 0 MemTotal:       16318252 kB` in bytes. */
 function nodeMemory(meminfo: string): number {
   return meminfoBytes(meminfo.replaceAll(/^Node\s+\d+\s+/gm, ''), 'MemTotal');
-}
-
-function hugepagesOf(found: NodeText['hugepages']): NumaNode['hugepages'] {
-  return found
-    .flatMap(({ name, count }) => {
-      const match = /^hugepages-(\d{1,12})kB$/.exec(name);
-      const pageSize = Number(match?.[1] ?? 0) * 1024;
-      return pageSize === 0 ? [] : [{ pageSize, total: pageSize * (integer(count) ?? 0) }];
-    })
-    .sort((a, b) => a.pageSize - b.pageSize);
 }
 
 function integer(text: string): number | undefined {

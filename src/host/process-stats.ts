@@ -1,4 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
+import { parseOpenFileLimits } from './own-process.ts';
 
 /** Bytes and packets since the interface began. */
 export interface InterfaceCounts {
@@ -61,6 +62,7 @@ export async function openFilesOf(pids: readonly number[]): Promise<OpenFiles> {
 /** The soft limit of open files of a process; -1 for none, undefined when it is gone. */
 export async function softFileLimit(pid: number): Promise<number | undefined> {
   const text = await readFile(`/proc/${pid}/limits`, 'utf8').catch(() => '');
-  const soft = /^Max open files\s+(\S+)/m.exec(text)?.[1];
-  return soft === undefined ? undefined : soft === 'unlimited' ? -1 : Number(soft);
+  const { soft } = parseOpenFileLimits(text);
+  if (Number.isNaN(soft)) return undefined;
+  return Number.isFinite(soft) ? soft : -1;
 }
