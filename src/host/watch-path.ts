@@ -1,6 +1,6 @@
-import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type FileStamp, fileStamp } from './file-stamp.ts';
+import { HeldWatches } from './held-watches.ts';
 
 /**
  * Tells at once (inotify) when a directory's entries, or a file, change. The directory above is watched too, or the
@@ -9,9 +9,7 @@ import { type FileStamp, fileStamp } from './file-stamp.ts';
  */
 export class PathWatch {
   readonly #path: string;
-  readonly #changed: (name: string | undefined, renamed: boolean) => void;
-  readonly #failed: (error: unknown) => void;
-  readonly #watchers = new Map<string, { watcher: FSWatcher; identity: string }>();
+  readonly #watches: HeldWatches;
 
   /**
    * `changed` gets the name of the entry of the watched directory that changed, undefined where the path itself did, and
@@ -20,54 +18,31 @@ export class PathWatch {
    */
   constructor(path: string, changed: (name: string | undefined, renamed: boolean) => void, failed: (error: unknown) => void) {
     this.#path = path;
-    this.#changed = changed;
-    this.#failed = failed;
+    this.#watches = new HeldWatches((directory, name, renamed) => {
+      if (directory === path) changed(name, renamed);
+      // In a directory above, only the entry on the way to the path counts.
+      else if (name === undefined || name === nextOnTheWay(directory, path)) changed(undefined, renamed);
+    }, failed);
   }
 
   /** Sets the watches on what is there now. Cheap when nothing was replaced; call it before each look at the path. */
   async refresh(): Promise<void> {
-    const wanted = new Map<string, FileStamp>();
+    const wanted = new Map<string, string>();
     const self = await stampOf(this.#path);
-    if (self?.kind === 'directory') wanted.set(this.#path, self);
+    if (self?.kind === 'directory') wanted.set(this.#path, self.identity);
     for (let path = dirname(this.#path); ; path = dirname(path)) {
       const stamp = await stampOf(path);
       if (stamp?.kind === 'directory') {
-        wanted.set(path, stamp);
+        wanted.set(path, stamp.identity);
         break;
       }
       if (path === dirname(path)) break;
     }
-    for (const [path, { watcher, identity }] of this.#watchers) {
-      if (wanted.get(path)?.identity === identity) continue;
-      watcher.close();
-      this.#watchers.delete(path);
-    }
-    for (const [path, { identity }] of wanted) if (!this.#watchers.has(path)) this.#add(path, identity);
+    this.#watches.hold(wanted);
   }
 
   close(): void {
-    for (const { watcher } of this.#watchers.values()) watcher.close();
-    this.#watchers.clear();
-  }
-
-  #add(path: string, identity: string): void {
-    // In a directory above, only the entry on the way to the path counts.
-    const only = path === this.#path ? undefined : nextOnTheWay(path, this.#path);
-    try {
-      const watcher = watch(path, { persistent: false }, (event, name) => {
-        const renamed = event === 'rename';
-        if (only === undefined) this.#changed(name ?? undefined, renamed);
-        else if (name === null || name === only) this.#changed(undefined, renamed);
-      });
-      watcher.on('error', (error) => {
-        watcher.close();
-        this.#watchers.delete(path);
-        this.#failed(error);
-      });
-      this.#watchers.set(path, { watcher, identity });
-    } catch (error) {
-      this.#failed(error);
-    }
+    this.#watches.close();
   }
 }
 
