@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
-import { isErrno } from './files.ts';
+import { ifThere, openDirectory, pathOf } from './walk-tree.ts';
 
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
+const { O_NOFOLLOW } = fs.constants;
 /** open(2); see safe-path.ts. */
 const O_PATH = 0o10000000;
 
@@ -91,10 +91,10 @@ function setFile(path: string, walk: Walk): void {
 
 function setDirectory(path: string, walk: Walk, depth: number): void {
   if (depth >= MaxDepth) throw new Error(`a directory is deeper than ${MaxDepth} levels`);
-  const directory = ifThere(() => fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  const directory = openDirectory(path);
   if (directory === undefined) return;
   try {
-    const base = `/proc/self/fd/${directory}`;
+    const base = pathOf(directory);
     for (const name of fs.readdirSync(base)) setEntry(`${base}/${name}`, walk, depth + 1);
     const stats = fs.fstatSync(directory);
     if (!isDone(stats, walk.gid, walk.readOnly)) change(directory, stats, walk);
@@ -105,16 +105,7 @@ function setDirectory(path: string, walk: Walk, depth: number): void {
 
 /** Through the descriptor's own name: fchmod(2) does not take one that was opened with O_PATH. */
 function change(file: number, stats: fs.Stats, { gid, readOnly }: Walk): void {
-  const path = `/proc/self/fd/${file}`;
+  const path = pathOf(file);
   fs.chownSync(path, stats.uid, gid);
   fs.chmodSync(path, groupMode(stats.mode, stats.isDirectory(), readOnly) & 0o7777);
-}
-
-function ifThere<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch (err) {
-    if (isErrno(err, 'ENOENT', 'ENOTDIR', 'ELOOP')) return undefined;
-    throw err;
-  }
 }

@@ -1,8 +1,6 @@
 import * as fs from 'node:fs';
-import { isErrno } from '../files.ts';
 import { parseMountInfo } from '../mounts.ts';
-
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
+import { ifThere, openDirectory, pathOf } from '../walk-tree.ts';
 
 /** Each level holds a descriptor; what is deeper is not counted. */
 const MaxDepth = 256;
@@ -94,22 +92,4 @@ function countDirectory(path: string, real: string, walk: Walk, depth: number): 
   } finally {
     fs.closeSync(directory);
   }
-}
-
-function openDirectory(path: string): number | undefined {
-  return ifThere(() => fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-}
-
-/** Undefined for what is gone, or has become another thing, since its name was read. */
-function ifThere<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch (err) {
-    if (isErrno(err, 'ENOENT', 'ENOTDIR', 'ELOOP')) return undefined;
-    throw err;
-  }
-}
-
-function pathOf(descriptor: number): string {
-  return `/proc/self/fd/${descriptor}`;
 }
