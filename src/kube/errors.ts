@@ -57,6 +57,16 @@ export function isKubeError(err: unknown, ...codes: KubeErrorCode[]): err is Kub
   return err instanceof KubeError && (codes.length === 0 || codes.includes(err.code));
 }
 
+/** What was asked for; undefined when the server has no such object. */
+export async function unlessNotFound<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (err) {
+    if (isKubeError(err, 'NotFound')) return undefined;
+    throw err;
+  }
+}
+
 /** metav1.StatusReason to code. Source: the public API's reasons. */
 const byReason: ReadonlyMap<string, KubeErrorCode> = new Map([
   ['BadRequest', 'BadRequest'],

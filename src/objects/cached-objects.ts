@@ -1,6 +1,6 @@
 import type { Clock } from '../host/clock.ts';
 import type { KubeApi, KubeObject } from '../kube/api.ts';
-import { isKubeError } from '../kube/errors.ts';
+import { unlessNotFound } from '../kube/errors.ts';
 import type { ObjectKind } from './object-kind.ts';
 import { keyOfObject, notRegistered, type ObjectSource } from './object-source.ts';
 
@@ -88,13 +88,8 @@ export class CachedObjects<T extends KubeObject> implements ObjectSource<T> {
     const { api, kind } = this.#deps;
     // A mere refresh need not burden the database.
     const cached = known?.object !== undefined && known.at !== Number.NEGATIVE_INFINITY;
-    try {
-      const object = await kind.get(api, namespace, name, { timeoutMs: RequestMs, cached });
-      return known?.object !== undefined && isOlder(object, known.object) ? known.object : object;
-    } catch (err) {
-      if (isKubeError(err, 'NotFound')) return undefined;
-      throw err;
-    }
+    const object = await unlessNotFound(kind.get(api, namespace, name, { timeoutMs: RequestMs, cached }));
+    return object !== undefined && known?.object !== undefined && isOlder(object, known.object) ? known.object : object;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
 import type { KubeApi, KubeObject } from '../kube/api.ts';
-import { isKubeError } from '../kube/errors.ts';
+import { unlessNotFound } from '../kube/errors.ts';
 import { getClaim, getPersistentVolume, getServiceAccount } from '../kube/typed.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../kube/types.ts';
 import type { Logger } from '../observe/log.ts';
@@ -151,11 +151,11 @@ export class ClusterObjects implements Service {
 
   /** Asks the API server at each call: what it says is the proof that the pod may use the volume. */
   claim(namespace: string, name: string): Promise<PersistentVolumeClaim | undefined> {
-    return unlessMissing(getClaim(this.#deps.api, namespace, name, { timeoutMs: RequestMs }));
+    return unlessNotFound(getClaim(this.#deps.api, namespace, name, { timeoutMs: RequestMs }));
   }
 
   persistentVolume(name: string): Promise<PersistentVolume | undefined> {
-    return unlessMissing(getPersistentVolume(this.#deps.api, name, { timeoutMs: RequestMs }));
+    return unlessNotFound(getPersistentVolume(this.#deps.api, name, { timeoutMs: RequestMs }));
   }
 
   /** Never rejects. */
@@ -186,15 +186,6 @@ function managerOf<T extends KubeObject & { immutable?: boolean }, V>(
     kind,
     new WatchedObjects({ api, clock, random, log, kind, idleMs: IdleSyncs * syncFrequencyMs, appeared: tell }),
   );
-}
-
-async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (err) {
-    if (isKubeError(err, 'NotFound')) return undefined;
-    throw err;
-  }
 }
 
 function textOf(bytes: Uint8Array): string {

@@ -1,5 +1,5 @@
 import type { KubeApi, KubeObject } from '../kube/api.ts';
-import { isKubeError } from '../kube/errors.ts';
+import { unlessNotFound } from '../kube/errors.ts';
 import type { ObjectKind } from './object-kind.ts';
 import type { ObjectSource } from './object-source.ts';
 
@@ -20,13 +20,8 @@ export class DirectObjects<T extends KubeObject> implements ObjectSource<T> {
 
   release(): void {}
 
-  async read(namespace: string, name: string): Promise<T | undefined> {
-    try {
-      return await this.#kind.get(this.#api, namespace, name, { timeoutMs: RequestMs });
-    } catch (err) {
-      if (isKubeError(err, 'NotFound')) return undefined;
-      throw err;
-    }
+  read(namespace: string, name: string): Promise<T | undefined> {
+    return unlessNotFound(this.#kind.get(this.#api, namespace, name, { timeoutMs: RequestMs }));
   }
 
   sweep(): void {}

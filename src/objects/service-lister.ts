@@ -2,6 +2,7 @@ import { isStaticPod } from '../api/pod.ts';
 import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
+import { within } from '../host/within.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { Reflector } from '../kube/reflector.ts';
 import { serviceTarget } from '../kube/typed.ts';
@@ -9,7 +10,6 @@ import type { Service } from '../kube/types.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Health } from '../observe/service.ts';
 import { type ServiceForEnv, servicesFor, serviceVariables } from './service-env.ts';
-import { within } from './within.ts';
 
 /** How long the first pods of a boot wait for the first list of services. */
 const SyncWaitMs = 1_000;

@@ -1,10 +1,10 @@
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
+import { within } from '../host/within.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { requestToken } from '../kube/typed.ts';
 import type { TokenRequest } from '../kube/types.ts';
 import type { Logger } from '../observe/log.ts';
-import { within } from './within.ts';
 
 /** Contract node.md §10, service account token. Milliseconds. */
 const MaxAgeMs = 24 * 60 * 60 * 1000;

@@ -2,13 +2,13 @@ import { matchesRequirement, type Requirement, type SelectorOperator } from '../
 import type { StringMap } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
+import { within } from '../host/within.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { isKubeError } from '../kube/errors.ts';
 import { Reflector } from '../kube/reflector.ts';
 import { listTrustBundles, TrustBundleVersions, trustBundleTarget } from '../kube/typed.ts';
 import type { ClusterTrustBundle } from '../kube/types.ts';
 import type { Logger } from '../observe/log.ts';
-import { within } from './within.ts';
 
 const SyncWaitMs = 1_000;
 const RequestMs = 30_000;

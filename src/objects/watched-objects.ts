@@ -1,11 +1,11 @@
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
+import { within } from '../host/within.ts';
 import type { KubeApi, KubeObject } from '../kube/api.ts';
 import { Reflector } from '../kube/reflector.ts';
 import type { Logger } from '../observe/log.ts';
 import type { ObjectKind } from './object-kind.ts';
 import { keyOfObject, notRegistered, type ObjectSource } from './object-source.ts';
-import { within } from './within.ts';
 
 /** How long a read waits for the first list; as the real kubelet. */
 const SyncWaitMs = 1_000;

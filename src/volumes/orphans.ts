@@ -1,9 +1,10 @@
 import type { Clock } from '../host/clock.ts';
+import { within } from '../host/within.ts';
 import type { Logger } from '../observe/log.ts';
 import { textOf } from './volume-error.ts';
 
 export interface OrphanVolumesDeps {
-  clock: Pick<Clock, 'sleep'>;
+  clock: Pick<Clock, 'after'>;
   log: Logger;
   /** Longest that one pod is waited for, milliseconds. */
   waitMs: number;
@@ -47,15 +48,10 @@ export class OrphanVolumes {
   /** What is in the way. */
   async #release(uid: string): Promise<string | undefined> {
     const { clock, waitMs, tearDown } = this.#deps;
-    const over = new AbortController();
-    const done = tearDown(uid).then(
-      () => undefined,
-      (err: unknown) => textOf(err),
-    );
-    const late = clock.sleep(waitMs, over.signal).then(
-      () => 'it is still under way',
-      () => undefined,
-    );
-    return Promise.race([done, late]).finally(() => over.abort());
+    try {
+      return (await within(clock, tearDown(uid), waitMs)) ? undefined : 'it is still under way';
+    } catch (err) {
+      return textOf(err);
+    }
   }
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '../../host/clock.ts';
 import type { Random } from '../../host/random.ts';
 import type { KubeApi } from '../../kube/api.ts';
-import { isKubeError } from '../../kube/errors.ts';
-import { Reflector } from '../../kube/reflector.ts';
+import { unlessNotFound } from '../../kube/errors.ts';
 import { csiDriverTarget, getSecret, getVolumeAttachment } from '../../kube/typed.ts';
 import type { CSIDriver, VolumeAttachment } from '../../kube/types.ts';
+import { WatchOnDemand } from '../../kube/watch-on-demand.ts';
 import type { Logger } from '../../observe/log.ts';
 import type { StringMap } from './node-client.ts';
 import type { SecretRef } from './source.ts';
@@ -33,71 +33,36 @@ export interface ApiCsiObjectsDeps {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** A CSIDriver came, changed or went. */
-  changed?(name: string): void;
 }
 
 /** Asks the API server; CSIDrivers are watched from the first question on. */
 export class ApiCsiObjects implements CsiObjects {
-  readonly #deps: ApiCsiObjectsDeps;
-  readonly #stop = new AbortController();
-  #reflector: Reflector<CSIDriver> | undefined;
-  #running: Promise<void> = Promise.resolve();
+  readonly #api: KubeApi;
+  readonly #drivers: WatchOnDemand<CSIDriver>;
 
   constructor(deps: ApiCsiObjectsDeps) {
-    this.#deps = deps;
+    this.#api = deps.api;
+    this.#drivers = new WatchOnDemand<CSIDriver>({ ...csiDriverTarget, ...deps });
   }
 
   async driver(name: string): Promise<DriverSpec | undefined> {
-    const reflector = this.#watch();
-    if (!reflector.synced) await this.#synced(reflector);
-    return reflector.objects.get(name)?.spec;
+    return (await this.#drivers.objects(SyncWaitMs, 'CSIDrivers are not known yet')).get(name)?.spec;
   }
 
   knownDriver(name: string): DriverSpec | undefined {
-    return this.#reflector?.objects.get(name)?.spec;
+    return this.#drivers.known?.get(name)?.spec;
   }
 
-  async attachment(name: string): Promise<VolumeAttachment | undefined> {
-    try {
-      return await getVolumeAttachment(this.#deps.api, name, { timeoutMs: RequestMs });
-    } catch (err) {
-      if (isKubeError(err, 'NotFound')) return undefined;
-      throw err;
-    }
+  attachment(name: string): Promise<VolumeAttachment | undefined> {
+    return unlessNotFound(getVolumeAttachment(this.#api, name, { timeoutMs: RequestMs }));
   }
 
   async secret({ namespace, name }: SecretRef): Promise<StringMap> {
-    const { data = {} } = await getSecret(this.#deps.api, namespace, name, { timeoutMs: RequestMs });
+    const { data = {} } = await getSecret(this.#api, namespace, name, { timeoutMs: RequestMs });
     return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
   }
 
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-  }
-
-  #watch(): Reflector<CSIDriver> {
-    if (this.#reflector === undefined) {
-      const { api, clock, random, log, changed } = this.#deps;
-      const onChange = ({ object }: { object: CSIDriver }) => changed?.(object.metadata.name);
-      this.#reflector = new Reflector<CSIDriver>({ ...csiDriverTarget, api, clock, random, log, onChange });
-      this.#running = this.#reflector.run(this.#stop.signal);
-    }
-    return this.#reflector;
-  }
-
-  async #synced(reflector: Reflector<CSIDriver>): Promise<void> {
-    const { clock } = this.#deps;
-    const over = new AbortController();
-    const late = clock.sleep(SyncWaitMs, over.signal).then(
-      () => true,
-      () => false,
-    );
-    const isLate = await Promise.race([reflector.whenSynced().then(() => false), late]);
-    over.abort();
-    if (!isLate) return;
-    const health = reflector.health();
-    throw new Error(`CSIDrivers are not known yet${health.ok ? '' : `: ${health.reason}`}`);
+  stop(): Promise<void> {
+    return this.#drivers.stop();
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../host/clock.ts';
 import { Pause } from '../../host/pause.ts';
 import type { KubeApi } from '../../kube/api.ts';
-import { isKubeError } from '../../kube/errors.ts';
+import { isKubeError, unlessNotFound } from '../../kube/errors.ts';
 import { createCsiNode, deleteCsiNode, getCsiNode, getNode, patchNodeStatus, updateCsiNode } from '../../kube/typed.ts';
 import type { CSINode, Node } from '../../kube/types.ts';
 import type { Logger } from '../../observe/log.ts';
@@ -132,12 +132,12 @@ export class CsiNodePublisher implements Service {
     const { api, nodeName } = this.#deps;
     const o = { timeoutMs: CallMs };
     await this.#written('error uninstalling CSI driver from CSINode object', async () => {
-      const csiNode = await getCsiNode(api, nodeName, o).catch(ignoreNotFound);
+      const csiNode = await unlessNotFound(getCsiNode(api, nodeName, o));
       const wanted = csiNode && withoutDriver(csiNode, driver);
       if (wanted !== undefined && wanted !== csiNode) await updateCsiNode(api, wanted, o);
     });
     await this.#written('error removing CSI driver node info from Node object', async () => {
-      const node = await getNode(api, nodeName, o).catch(ignoreNotFound);
+      const node = await unlessNotFound(getNode(api, nodeName, o));
       if (node === undefined) return;
       await this.#patchNode(node, nodeIdAnnotation(node.metadata.annotations?.[NodeIdAnnotation], driver, undefined), {});
     });
@@ -159,7 +159,7 @@ export class CsiNodePublisher implements Service {
     const { api, nodeName, log } = this.#deps;
     const o = { signal, timeoutMs: CallMs };
     const uid = node.metadata.uid ?? '';
-    const csiNode = await getCsiNode(api, nodeName, o).catch(ignoreNotFound);
+    const csiNode = await unlessNotFound(getCsiNode(api, nodeName, o));
     if (csiNode === undefined) return createCsiNode(api, newCsiNode(nodeName, uid), o);
     if (isOwnedBy(csiNode, nodeName, uid)) return csiNode;
     log.debug(2, 'The existing CSINode is of another node, removing it', { node: nodeName, nodeUID: uid });
@@ -188,8 +188,4 @@ export class CsiNodePublisher implements Service {
     this.#last = next.catch(() => undefined);
     return next;
   }
-}
-
-function ignoreNotFound(err: unknown): undefined {
-  if (!isKubeError(err, 'NotFound')) throw err;
 }

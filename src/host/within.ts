@@ -1,4 +1,4 @@
-import type { Clock } from '../host/clock.ts';
+import type { Clock } from './clock.ts';
 
 /** True when `promise` resolves within `ms`, false when the time runs out before. Rejects when `promise` does. */
 export function within(clock: Pick<Clock, 'after'>, promise: Promise<unknown>, ms: number): Promise<boolean> {
