@@ -6,6 +6,7 @@ import { criErrorText } from '../cri/errors.ts';
 import type { CriImages } from '../cri/ports.ts';
 import type { Image, ImageSpec, PodSandboxConfig } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
+import { Turns } from '../host/turns.ts';
 import type { EventObject, EventRecorder } from '../observe/events.ts';
 import { abortable } from './abortable.ts';
 import type { Credential } from './credential-index.ts';
@@ -15,7 +16,6 @@ import { ImagePresence } from './image-presence.ts';
 import { ImagePuller, type PulledImage, type PullLimits } from './image-puller.ts';
 import type { Keyring } from './keyring.ts';
 import type { PullLedger } from './pull-ledger.ts';
-import { Turns } from './turns.ts';
 
 export interface ImageManagerDeps {
   images: Pick<CriImages, 'imageStatus' | 'pullImage'>;

@@ -3,12 +3,12 @@ import { timeFromMs } from '../api/time.ts';
 import type { CriImages } from '../cri/ports.ts';
 import type { Image } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
+import { Turns } from '../host/turns.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Credential } from './credential-index.ts';
 import { admits, proofsOf, recordAdmits, type VerificationPolicy } from './image-access.ts';
 import { bareName, type PullCredentials, type PulledRecord, provenBy, withProof } from './pull-record.ts';
 import type { PullRecordFiles } from './pull-record-files.ts';
-import { Turns } from './turns.ts';
 
 /** Label values of kubelet_imagemanager_image_mustpull_checks_total. */
 export type AccessCheck = 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate' | 'error';

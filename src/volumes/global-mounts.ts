@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { Files } from '../host/files.ts';
 import type { Mounter, Mounts } from '../host/mounts.ts';
+import { Turns } from '../host/turns.ts';
 import { type DiskDeps, formatAndMount } from './disk-format.ts';
 
 export interface GlobalMountsDeps extends DiskDeps {
@@ -28,7 +29,7 @@ export class GlobalMounts {
   readonly #plugin: string;
   readonly #deps: GlobalMountsDeps;
   /** One change at a time: a disk that is about to go must not be bound once more. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(plugin: string, deps: GlobalMountsDeps) {
     this.#plugin = plugin;
@@ -37,7 +38,7 @@ export class GlobalMounts {
 
   /** Mounts the device where it is not yet, and binds it to `dir`. Idempotent. */
   bind(volume: DeviceVolume, dir: string): Promise<void> {
-    return this.#serially(async () => {
+    return this.#turns.run(this.#plugin, async () => {
       const { files, mounts, mounter } = this.#deps;
       const place = posix.join(await this.#base(), volume.place);
       if (!(await isMounted(mounts, place))) {
@@ -53,7 +54,7 @@ export class GlobalMounts {
 
   /** Unmounts the disks that no pod uses any more; `freed` gets the place and the device of each. */
   collect(freed: (place: string, device: string) => Promise<void> = async () => {}): Promise<void> {
-    return this.#serially(async () => {
+    return this.#turns.run(this.#plugin, async () => {
       const { files, mounts } = this.#deps;
       const base = await this.#base();
       const all = await mounts.list();
@@ -68,12 +69,6 @@ export class GlobalMounts {
 
   async #base(): Promise<string> {
     return posix.join(await this.#deps.rootDir(), 'plugins', this.#plugin);
-  }
-
-  #serially<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work, work);
-    this.#last = done.catch(() => {});
-    return done;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Quantity } from '../../api/quantity.ts';
 import { timeFromMs } from '../../api/time.ts';
 import type { Clock } from '../../host/clock.ts';
+import { Turns } from '../../host/turns.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../kube/types.ts';
 import type { EventRecorder } from '../../observe/events.ts';
 import type { Logger } from '../../observe/log.ts';
@@ -44,7 +45,7 @@ export class VolumeExpander {
   readonly #deps: ExpanderDeps;
   /** The capacity of the PersistentVolume that needs nothing more on this node, by volume. */
   readonly #settled = new Map<string, string>();
-  readonly #last = new Map<string, Promise<void>>();
+  readonly #turns = new Turns();
 
   constructor(deps: ExpanderDeps) {
     this.#deps = deps;
@@ -52,14 +53,7 @@ export class VolumeExpander {
 
   /** Looks, and expands. Rejects when the volume should be larger and is not. One at a time for each volume. */
   expand(context: VolumeContext, volume: CsiVolume, at: ExpandedAt): Promise<void> {
-    const key = keyOf(volume);
-    const next = (this.#last.get(key) ?? Promise.resolve()).catch(() => {}).then(() => this.#look(context, volume, at));
-    this.#last.set(key, next);
-    const done = () => {
-      if (this.#last.get(key) === next) this.#last.delete(key);
-    };
-    next.then(done, done);
-    return next;
+    return this.#turns.run(keyOf(volume), () => this.#look(context, volume, at));
   }
 
   async #look(context: VolumeContext, volume: CsiVolume, at: ExpandedAt): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../host/clock.ts';
 import { Pause } from '../../host/pause.ts';
+import { Turns } from '../../host/turns.ts';
 import type { KubeApi } from '../../kube/api.ts';
 import { isKubeError, unlessNotFound } from '../../kube/errors.ts';
 import { createCsiNode, deleteCsiNode, getCsiNode, getNode, patchNodeStatus, updateCsiNode } from '../../kube/typed.ts';
@@ -41,7 +42,7 @@ export interface NodePublisherDeps {
 export class CsiNodePublisher implements Service {
   readonly name = 'csi-node';
   readonly #deps: NodePublisherDeps;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
   readonly #pause: Pause;
   readonly #done = Promise.withResolvers<void>();
   #fault: string | undefined = 'CSINode is not yet initialized';
@@ -87,7 +88,7 @@ export class CsiNodePublisher implements Service {
     const { log, nodeName } = this.#deps;
     for (let wait = FirstInitMs; !signal.aborted; wait = Math.min(wait * 2, MaxInitMs)) {
       try {
-        await this.#serially(async () => {
+        await this.#turns.run(this.#deps.nodeName, async () => {
           const csiNode = await this.#ownCsiNode(await this.#node(signal), signal);
           const wanted = withMigratedPlugins(csiNode);
           if (wanted !== csiNode) await updateCsiNode(this.#deps.api, wanted, { signal, timeoutMs: CallMs });
@@ -169,7 +170,7 @@ export class CsiNodePublisher implements Service {
 
   /** Tried a few times: others write the same objects. */
   #written(what: string, work: () => Promise<void>): Promise<void> {
-    return this.#serially(async () => {
+    return this.#turns.run(this.#deps.nodeName, async () => {
       for (const wait of [...RetriesMs, undefined]) {
         try {
           return await work();
@@ -181,11 +182,5 @@ export class CsiNodePublisher implements Service {
         }
       }
     });
-  }
-
-  #serially<T>(work: () => Promise<T>): Promise<T> {
-    const next = this.#last.then(work, work);
-    this.#last = next.catch(() => undefined);
-    return next;
   }
 }

@@ -1,10 +1,8 @@
 import type { Clock } from '../../host/clock.ts';
+import { Turns } from '../../host/turns.ts';
 import type { Logger } from '../../observe/log.ts';
+import { FirstRetryMs, MaxRetryMs } from '../pod-mounter.ts';
 import { textOf } from '../volume-error.ts';
-
-/** Contract node.md §10, "retry of a failed op". */
-const FirstRetryMs = 500;
-const MaxRetryMs = 122_000;
 
 /** What is staged once for all pods of the node that use it. */
 export interface StagedVolume {
@@ -34,8 +32,6 @@ interface Entry {
   /** UIDs of pods. */
   users: Set<string>;
   isStaged: boolean;
-  /** What is done to it, one after another. */
-  last: Promise<unknown>;
   /** It is being unstaged, or is to be. */
   leaving: boolean;
 }
@@ -47,6 +43,8 @@ interface Entry {
 export class StagedVolumes {
   readonly #deps: StagedVolumesDeps;
   readonly #entries = new Map<string, Entry>();
+  /** What is done to a volume, one after another. */
+  readonly #turns = new Turns();
   readonly #stop = new AbortController();
 
   constructor(deps: StagedVolumesDeps) {
@@ -60,19 +58,14 @@ export class StagedVolumes {
 
   /** The pod wants the volume from now on. */
   want(volume: StagedVolume, podUid: string): void {
-    const known = this.#entries.get(keyOf(volume));
-    const entry = known ?? { volume, users: new Set(), isStaged: false, last: Promise.resolve(), leaving: false };
-    entry.users.add(podUid);
-    if (known !== undefined) return;
-    this.#entries.set(keyOf(volume), entry);
-    this.#deps.changed();
+    this.#entryOf(volume).users.add(podUid);
   }
 
   /** Runs `stage` unless it has worked since the start of the agent: then the volume is there. */
   async stage(volume: StagedVolume, stage: () => Promise<void>): Promise<void> {
     const entry = this.#entries.get(keyOf(volume));
     if (entry === undefined) throw new Error(`nobody wants the volume ${volume.name}`);
-    await this.#serially(entry, async () => {
+    await this.#turns.run(keyOf(volume), async () => {
       if (entry.isStaged) return;
       await stage();
       entry.isStaged = true;
@@ -81,17 +74,14 @@ export class StagedVolumes {
 
   /** Found on disk: of pods that are on their way, or left over. */
   found(volume: StagedVolume): void {
-    if (this.#entries.has(keyOf(volume))) return;
-    this.#entries.set(keyOf(volume), { volume, users: new Set(), isStaged: false, last: Promise.resolve(), leaving: false });
-    this.#deps.changed();
+    this.#entryOf(volume);
   }
 
   /** The pod has it no more. Unstaging goes on by itself. */
   drop(volume: StagedVolume, podUid: string): void {
-    this.found(volume);
-    const entry = this.#entries.get(keyOf(volume));
-    entry?.users.delete(podUid);
-    if (entry !== undefined) this.#leave(entry);
+    const entry = this.#entryOf(volume);
+    entry.users.delete(podUid);
+    this.#leave(entry);
   }
 
   /** The pod has nothing any more. */
@@ -122,17 +112,15 @@ export class StagedVolumes {
     const { volume } = entry;
     for (let wait = FirstRetryMs; !this.#stop.signal.aborted; wait = Math.min(wait * 2, MaxRetryMs)) {
       try {
-        const isOver = await this.#serially(entry, async () => {
-          if (entry.users.size > 0 || (await isUsedOnDisk(volume))) return true;
+        return await this.#turns.run(keyOf(volume), async () => {
+          if (entry.users.size > 0 || (await isUsedOnDisk(volume))) return;
           // Whatever comes of it: who wants it next stages it anew.
           entry.isStaged = false;
           await unstage(volume);
-          if (entry.users.size > 0) return true;
+          if (entry.users.size > 0) return;
           this.#entries.delete(keyOf(volume));
           changed();
-          return true;
         });
-        if (isOver) return;
       } catch (err) {
         log.error(err, 'Failed to unstage the CSI volume, will retry', {
           volume: volume.name,
@@ -146,9 +134,13 @@ export class StagedVolumes {
     }
   }
 
-  #serially<T>(entry: Entry, work: () => Promise<T>): Promise<T> {
-    const next = entry.last.then(work, work);
-    entry.last = next.catch(() => undefined);
-    return next;
+  /** A new one is in use from now on. */
+  #entryOf(volume: StagedVolume): Entry {
+    const known = this.#entries.get(keyOf(volume));
+    if (known !== undefined) return known;
+    const entry: Entry = { volume, users: new Set(), isStaged: false, leaving: false };
+    this.#entries.set(keyOf(volume), entry);
+    this.#deps.changed();
+    return entry;
   }
 }
