@@ -1,23 +1,19 @@
-import { type ChannelOptions, Client, type ClientReadableStream, type ClientUnaryCall, credentials, Metadata } from '@grpc/grpc-js';
+import { type ChannelOptions, Client, type ClientReadableStream, credentials, Metadata } from '@grpc/grpc-js';
 import type { ServiceDefinition } from '@grpc/proto-loader';
 import type { Clock } from '../host/clock.ts';
+import { localChannel, unaryCall } from '../proto/unary-call.ts';
 import { CriError, toCriError } from './errors.ts';
 import { type Instrumentation, operationTypes, type RpcName } from './instrumentation.ts';
 
 /** Both ways; the library's own default of 4 MiB is too small for a list of a full node. */
 export const maxMessageBytes = 16 * 1024 * 1024;
 
-/** Contract: compat-matrix.md §1. The authority must be `localhost`: servers refuse a socket path as a host name. */
+/** Contract: compat-matrix.md §1. */
 const channelOptions: ChannelOptions = {
-  'grpc.default_authority': 'localhost',
+  ...localChannel,
   'grpc.max_receive_message_length': maxMessageBytes,
   'grpc.max_send_message_length': maxMessageBytes,
-  'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 3000,
-  'grpc.enable_http_proxy': 0,
-  'grpc.service_config_disable_resolution': 1,
-  'grpc.use_local_subchannel_pool': 1,
-  'grpc.enable_channelz': 0,
 };
 
 /** What one call needs to be told. */
@@ -54,40 +50,19 @@ export class RuntimeConnection {
   }
 
   /** One request, one answer. Rejects with CriError; `Canceled` when `signal` aborts. */
-  unary<Response>(service: ServiceDefinition, name: RpcName, request: object, call: RpcCall): Promise<Response> {
+  async unary<Response>(service: ServiceDefinition, name: RpcName, request: object, call: RpcCall): Promise<Response> {
     const { signal, timeoutMs, object = '' } = call;
-    if (signal?.aborted) return Promise.reject(abortError(name, signal));
+    if (signal?.aborted) throw abortError(name, signal);
     const method = methodOf(service, name);
     const done = this.#instrumentation.begin(name, operationTypes[name], object);
-    return new Promise((resolve, reject) => {
-      let onAbort: (() => void) | undefined;
-      const finish = (err: Error | null, response?: object) => {
-        if (onAbort) signal?.removeEventListener('abort', onAbort);
-        done(err !== null);
-        if (err === null) resolve(response as Response);
-        else reject(signal?.aborted ? abortError(name, signal) : toCriError(err, name));
-      };
-      let sent: ClientUnaryCall;
-      try {
-        sent = this.#client.makeUnaryRequest(
-          method.path,
-          method.requestSerialize,
-          method.responseDeserialize,
-          request,
-          this.#emptyMetadata,
-          this.#deadline(timeoutMs),
-          finish,
-        );
-      } catch (err) {
-        // Only a closed client or a programming error throws here.
-        finish(err instanceof Error ? err : new Error(String(err)));
-        return;
-      }
-      if (signal) {
-        onAbort = () => sent.cancel();
-        signal.addEventListener('abort', onAbort, { once: true });
-      }
-    });
+    try {
+      const answer = await unaryCall<Response>(this.#client, method, request, { ...this.#deadline(timeoutMs), signal });
+      done(false);
+      return answer;
+    } catch (err) {
+      done(true);
+      throw signal?.aborted ? abortError(name, signal) : toCriError(err, name);
+    }
   }
 
   /**

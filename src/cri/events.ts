@@ -1,5 +1,5 @@
+import { type Int64, toBigInt } from '../proto/int64.ts';
 import type { ServiceCaller } from './caller.ts';
-import { type Int64, toBigInt } from './convert/scalars.ts';
 import type * as t from './types.ts';
 
 interface WireEvent {

@@ -1,6 +1,7 @@
-import { type ChannelOptions, Client, type ClientUnaryCall, credentials, Metadata } from '@grpc/grpc-js';
+import { type ChannelOptions, Client, credentials } from '@grpc/grpc-js';
 import type { ServiceDefinition } from '@grpc/proto-loader';
 import { type GrpcCode, statusOf } from './grpc-status.ts';
+import { localChannel, unaryCall } from './unary-call.ts';
 
 /** A call that failed: gRPC's code and the peer's own text. Its message is Go's: `rpc error: code = ... desc = ...`. */
 export class GrpcError extends Error {
@@ -29,17 +30,7 @@ export interface UnixCall {
   signal?: AbortSignal | undefined;
 }
 
-/** Servers in Go and Rust refuse a socket's path as authority. */
-const channelOptions: ChannelOptions = {
-  'grpc.default_authority': 'localhost',
-  'grpc.enable_http_proxy': 0,
-  'grpc.enable_retries': 0,
-  'grpc.service_config_disable_resolution': 1,
-  'grpc.use_local_subchannel_pool': 1,
-  'grpc.enable_channelz': 0,
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 1000,
-};
+const channelOptions: ChannelOptions = { ...localChannel, 'grpc.enable_retries': 0, 'grpc.max_reconnect_backoff_ms': 1000 };
 
 /** A connection to a plug-in's service on a unix socket. Made for each operation, so that a plug-in may restart in between. */
 export class UnixClient implements Disposable {
@@ -53,35 +44,16 @@ export class UnixClient implements Disposable {
   }
 
   /** One request, one answer. Rejects with GrpcError. */
-  call<Response>(name: string, request: object, { deadline, signal }: UnixCall): Promise<Response> {
+  async call<Response>(name: string, request: object, { deadline, signal }: UnixCall): Promise<Response> {
     const method = this.#service[name];
-    if (method === undefined) return Promise.reject(new GrpcError('Unimplemented', name, `the protocol has no call ${name}`));
-    if (signal?.aborted) return Promise.reject(new GrpcError('Canceled', name, 'context canceled', signal.reason));
-    return new Promise((resolve, reject) => {
-      let sent: ClientUnaryCall | undefined;
-      const onAbort = () => sent?.cancel();
-      const done = (err: unknown, response?: object) => {
-        signal?.removeEventListener('abort', onAbort);
-        if (err === null) return resolve(response as Response);
-        const { code, text } = statusOf(err) ?? { code: 'Internal', text: err instanceof Error ? err.message : String(err) };
-        reject(new GrpcError(code, name, text, err));
-      };
-      try {
-        sent = this.#client.makeUnaryRequest(
-          method.path,
-          method.requestSerialize,
-          method.responseDeserialize,
-          request,
-          new Metadata(),
-          { deadline },
-          done,
-        );
-      } catch (err) {
-        done(err);
-        return;
-      }
-      signal?.addEventListener('abort', onAbort, { once: true });
-    });
+    if (method === undefined) throw new GrpcError('Unimplemented', name, `the protocol has no call ${name}`);
+    if (signal?.aborted) throw new GrpcError('Canceled', name, 'context canceled', signal.reason);
+    try {
+      return await unaryCall<Response>(this.#client, method, request, { deadline, signal });
+    } catch (err) {
+      const { code, text } = statusOf(err) ?? { code: 'Internal', text: err instanceof Error ? err.message : String(err) };
+      throw new GrpcError(code, name, text, err);
+    }
   }
 
   /** Resolves once there is a connection. Rejects with GrpcError when there is none by `deadline` (wall-clock milliseconds). */

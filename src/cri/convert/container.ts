@@ -1,7 +1,7 @@
+import { type Int64, toBigInt, toNumber } from '../../proto/int64.ts';
 import type * as t from '../types.ts';
 import { readImageSpec, type WireImageSpec } from './image.ts';
 import { readResources, type WireResources } from './resources.ts';
-import { type Int64, toBigInt, toNumber } from './scalars.ts';
 import { writeContainerSecurity } from './security.ts';
 import { readSignal, writeSignal } from './signal.ts';
 

@@ -1,5 +1,6 @@
+import { type Int64, toBigInt } from '../../proto/int64.ts';
 import type * as t from '../types.ts';
-import { type Int64, type Int64Value, toBigInt, unwrapUnsigned } from './scalars.ts';
+import { type Int64Value, unwrapUnsigned } from './scalars.ts';
 
 interface WireMetric {
   name: string;

@@ -1,5 +1,5 @@
+import { type Int64, toNumber, toUnsigned } from '../../proto/int64.ts';
 import type * as t from '../types.ts';
-import { type Int64, toNumber, toUnsigned } from './scalars.ts';
 
 export interface WireResources {
   cpuPeriod: Int64;

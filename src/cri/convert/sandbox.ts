@@ -1,5 +1,5 @@
+import { type Int64, toBigInt } from '../../proto/int64.ts';
 import type * as t from '../types.ts';
-import { type Int64, toBigInt } from './scalars.ts';
 import { readNamespaceOption, type WireNamespaceOption, writeSandboxSecurity } from './security.ts';
 
 export interface WireSandbox {

@@ -1,8 +1,9 @@
+import { type Int64, toBigInt, toUnsigned } from '../../proto/int64.ts';
 import type * as t from '../types.ts';
 import { readContainerMetadata } from './container.ts';
 import { readFilesystemUsage, type WireFilesystemUsage } from './image.ts';
 import { readSandboxMetadata } from './sandbox.ts';
-import { type Int64, type Int64Value, toBigInt, toUnsigned, unwrapUnsigned } from './scalars.ts';
+import { type Int64Value, unwrapUnsigned } from './scalars.ts';
 
 interface WirePsiData {
   Total: Int64;

@@ -1,5 +1,6 @@
 import type { ServiceDefinition } from '@grpc/proto-loader';
 import type { Clock } from '../../host/clock.ts';
+import { type Int64, toNumber } from '../../proto/int64.ts';
 import { loadProtocol, serviceOf } from '../../proto/load.ts';
 import { isGrpcError, UnixClient } from '../../proto/unix-client.ts';
 import { accessModeNumber, csiAccessMode } from './access-mode.ts';
@@ -78,15 +79,10 @@ export interface CsiMetrics {
   called(driver: string, method: string, code: string, seconds: number): void;
 }
 
-interface Long {
-  low: number;
-  high: number;
-}
-
 interface UsageAnswer {
-  available: Long;
-  total: Long;
-  used: Long;
+  available: Int64;
+  total: Int64;
+  used: Int64;
   unit: number;
 }
 
@@ -117,7 +113,7 @@ export class CsiNodeClient implements Disposable {
   }
 
   async getInfo(signal?: AbortSignal): Promise<NodeInfo> {
-    const answer = await this.#call<{ nodeId: string; maxVolumesPerNode: Long; accessibleTopology: { segments: StringMap } | null }>(
+    const answer = await this.#call<{ nodeId: string; maxVolumesPerNode: Int64; accessibleTopology: { segments: StringMap } | null }>(
       'NodeGetInfo',
       {},
       signal,
@@ -218,9 +214,4 @@ export class CsiNodeClient implements Disposable {
       throw err;
     }
   }
-}
-
-/** Rounded above 2^53. */
-function toNumber({ low, high }: Long): number {
-  return high * 0x1_0000_0000 + (low >>> 0);
 }
