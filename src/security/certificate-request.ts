@@ -12,7 +12,6 @@ export interface RequestTemplate {
   alternatives: readonly string[];
 }
 
-const ECDSA_SHA256 = '1.2.840.10045.4.3.2';
 /** PKCS #9 extensionRequest. */
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 
@@ -35,14 +34,30 @@ export function certificateRequest(template: RequestTemplate, key: KeyObject, pu
     alternatives.length === 0
       ? der.implicitSet(0)
       : der.implicitSet(0, der.sequence(der.oid(EXTENSION_REQUEST), der.set(der.sequence(subjectAltNames(alternatives)))));
-  const info = der.sequence(
-    der.integer(Buffer.from([0])),
-    name(commonName, organizations),
-    publicKey.export({ type: 'spki', format: 'der' }),
-    attributes,
-  );
-  const signature = der.bitString(sign('sha256', info, key));
-  return der.pem('CERTIFICATE REQUEST', der.sequence(info, der.sequence(der.oid(ECDSA_SHA256)), signature));
+  const subject = name(commonName, organizations);
+  return der.pem('CERTIFICATE REQUEST', signedRequest({ privateKey: key, publicKey }, subject, attributes));
+}
+
+export interface KeyPair {
+  privateKey: KeyObject;
+  publicKey: KeyObject;
+}
+
+/** A PKCS #10 request (RFC 2986), which proves that the private half of the key is here: DER. `attributes` as `[0]`. */
+export function signedRequest({ privateKey, publicKey }: KeyPair, subject: Buffer, attributes: Buffer): Buffer {
+  const info = der.sequence(der.integer(Buffer.from([0])), subject, publicKey.export({ type: 'spki', format: 'der' }), attributes);
+  const { hash, id } = signatureAlgorithm(privateKey);
+  return der.sequence(info, id, der.bitString(sign(hash, info, privateKey)));
+}
+
+/** By the key's curve or kind: hash of node:crypto, and object identifier (RFC 8017, RFC 5758, RFC 8410). */
+function signatureAlgorithm({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): { hash: string | null; id: Buffer } {
+  if (asymmetricKeyType === 'rsa') return { hash: 'sha256', id: der.sequence(der.oid('1.2.840.113549.1.1.11'), der.nothing()) };
+  if (asymmetricKeyType === 'ed25519') return { hash: null, id: der.sequence(der.oid('1.3.101.112')) };
+  const curve = asymmetricKeyDetails?.namedCurve;
+  if (curve === 'secp384r1') return { hash: 'sha384', id: der.sequence(der.oid('1.2.840.10045.4.3.3')) };
+  if (curve === 'secp521r1') return { hash: 'sha512', id: der.sequence(der.oid('1.2.840.10045.4.3.4')) };
+  return { hash: 'sha256', id: der.sequence(der.oid('1.2.840.10045.4.3.2')) };
 }
 
 /** The name under which a node asks for its first certificate: the same for the same key, so that a restart asks once. */

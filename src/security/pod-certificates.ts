@@ -1,4 +1,4 @@
-import { generateKeyPair, type KeyObject, sign } from 'node:crypto';
+import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
@@ -8,21 +8,15 @@ import { isKubeError } from '../kube/errors.ts';
 import { createPodCertificateRequest, getPodCertificateRequest, getServiceAccount } from '../kube/typed.ts';
 import type { PodCertificateRequest } from '../kube/types.ts';
 import type { EventRecorder } from '../observe/events.ts';
-import { bitString, explicit, integer, oid, sequence } from './der.ts';
+import type { PodCertificateAsk, PodCertificateSource } from '../volumes/ports.ts';
+import { type KeyPair, signedRequest } from './certificate-request.ts';
+import { implicitSet, sequence } from './der.ts';
 
 const RequestMs = 30_000;
 /** The signer is given a moment before the pod is told that it has to wait. */
 const LooksMs: readonly number[] = [200, 400, 800];
 /** Refreshes of many pods are spread. */
 const JitterMs = 5 * 60_000;
-
-/** What a podCertificate source asks for. */
-export interface PodCertificateAsk {
-  signerName: string;
-  keyType: string;
-  maxExpirationSeconds: number | undefined;
-  userAnnotations: Readonly<Record<string, string>> | undefined;
-}
 
 /** PEM: the private key, and the chain that was issued for it. */
 export interface PodCertificate {
@@ -56,7 +50,7 @@ interface Kept {
  * Certificates that signers of the cluster issue to pods (KEP-4317). The key is made here and never leaves the node; who asks
  * again gets what was issued, and has it renewed when its time comes. Kept in memory: after a restart of the agent a new one is asked for.
  */
-export class PodCertificates {
+export class PodCertificates implements PodCertificateSource {
   readonly #deps: PodCertificatesDeps;
   readonly #kept = new Map<string, Kept>();
 
@@ -156,11 +150,6 @@ export class PodCertificates {
   }
 }
 
-interface KeyPair {
-  privateKey: KeyObject;
-  publicKey: KeyObject;
-}
-
 const generate = promisify(generateKeyPair) as (type: string, options: object) => Promise<KeyPair>;
 
 const KeyTypes: ReadonlyMap<string, readonly [type: string, options: object]> = new Map([
@@ -178,21 +167,9 @@ async function newKey(keyType: string): Promise<KeyPair> {
   return generate(...found);
 }
 
-/** Signature algorithms by the key's curve or kind: hash of node:crypto, and object identifier (RFC 8017, RFC 5758, RFC 8410). */
-function algorithm({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): { hash: string | null; id: Buffer } {
-  if (asymmetricKeyType === 'rsa') return { hash: 'sha256', id: sequence(oid('1.2.840.113549.1.1.11'), Buffer.from([5, 0])) };
-  if (asymmetricKeyType === 'ed25519') return { hash: null, id: sequence(oid('1.3.101.112')) };
-  const curve = asymmetricKeyDetails?.namedCurve;
-  if (curve === 'secp384r1') return { hash: 'sha384', id: sequence(oid('1.2.840.10045.4.3.3')) };
-  if (curve === 'secp521r1') return { hash: 'sha512', id: sequence(oid('1.2.840.10045.4.3.4')) };
-  return { hash: 'sha256', id: sequence(oid('1.2.840.10045.4.3.2')) };
-}
-
-/** A PKCS #10 request (RFC 2986) that says nothing but the key, and proves that its private half is here. */
-export function stubRequest({ privateKey, publicKey }: KeyPair): Buffer {
-  const info = sequence(integer(Buffer.from([0])), sequence(), publicKey.export({ type: 'spki', format: 'der' }), explicit(0));
-  const { hash, id } = algorithm(privateKey);
-  return sequence(info, id, bitString(sign(hash, info, privateKey)));
+/** A request that says nothing but the key. */
+export function stubRequest(key: KeyPair): Buffer {
+  return signedRequest(key, sequence(), implicitSet(0));
 }
 
 /** The certificates alone, without what stands between them. */
