@@ -1,3 +1,4 @@
+import { timeFromMs } from '../api/time.ts';
 import { systemClock } from '../host/clock.ts';
 import { FileThreads } from '../host/file-threads/file-threads.ts';
 import { nodeFiles } from '../host/files-node.ts';
@@ -144,21 +145,11 @@ function ownNode(watch: NodeWatch): OwnNode {
   };
 }
 
-/** What the API server gives to a request that names no life of its token. */
-const DefaultTokenSeconds = 3600;
-
-function driverTokens({ tokens }: ClusterObjects): DriverTokens {
+function driverTokens(objects: ClusterObjects): DriverTokens {
   return {
-    async driverToken({ metadata, spec }, { audience, expirationSeconds = DefaultTokenSeconds }) {
-      const { namespace, name, uid } = metadata;
-      const { token, expiresAt } = await tokens.token({
-        namespace,
-        serviceAccount: spec.serviceAccountName || 'default',
-        audiences: audience === '' ? [] : [audience],
-        expirationSeconds,
-        pod: { name, uid },
-      });
-      return { token, expirationTimestamp: new Date(expiresAt).toISOString().replace(/\.\d+Z$/, 'Z') };
+    async driverToken(pod, request) {
+      const { token, expiresAt } = await objects.podToken(pod, request);
+      return { token, expirationTimestamp: timeFromMs(expiresAt) };
     },
   };
 }

@@ -15,7 +15,7 @@ import { ObjectManager } from './object-manager.ts';
 import { type FoundPullSecrets, pullSecretsOf } from './pull-secrets.ts';
 import { RuntimeClasses } from './runtime-classes.ts';
 import { ServiceLister } from './service-lister.ts';
-import { TokenManager } from './token-manager.ts';
+import { type ServiceAccountToken, TokenManager, type TokenSpec } from './token-manager.ts';
 import { type TrustBundleQuery, TrustBundles } from './trust-bundles.ts';
 import { WatchedObjects } from './watched-objects.ts';
 
@@ -47,7 +47,7 @@ export class ClusterObjects implements Service {
   readonly name = 'objects';
   readonly services: ServiceLister;
   readonly runtimeClasses: RuntimeClasses;
-  readonly tokens: TokenManager;
+  readonly #tokens: TokenManager;
   readonly #deps: ClusterObjectsDeps;
   readonly #trustBundles: TrustBundles;
   readonly #configMaps: ObjectManager<KubeObject, ConfigMapValue>;
@@ -58,7 +58,7 @@ export class ClusterObjects implements Service {
     this.#deps = deps;
     this.services = new ServiceLister(deps);
     this.runtimeClasses = new RuntimeClasses(deps);
-    this.tokens = new TokenManager(deps);
+    this.#tokens = new TokenManager(deps);
     this.#trustBundles = new TrustBundles(deps);
     this.#configMaps = managerOf(deps, configMapKind, (ns, name) => this.#configMaps.referrers(ns, name));
     this.#secrets = managerOf(deps, secretKind, (ns, name) => this.#secrets.referrers(ns, name));
@@ -91,7 +91,7 @@ export class ClusterObjects implements Service {
   unregister(uid: string): void {
     this.#configMaps.unregister(uid);
     this.#secrets.unregister(uid);
-    this.tokens.forgetPod(uid);
+    this.#tokens.forgetPod(uid);
   }
 
   configMap(namespace: string, name: string): Promise<ConfigMapValue | undefined> {
@@ -113,29 +113,21 @@ export class ClusterObjects implements Service {
 
   /** A token of the pod's service account that dies with the pod. `audience` '': the API server's own. */
   async token(pod: Pod, request: { audience: string; expirationSeconds: number }): Promise<string> {
-    const { namespace, name, uid } = pod.metadata;
-    const { token } = await this.tokens.token({
-      namespace,
-      serviceAccount: pod.spec.serviceAccountName || 'default',
-      audiences: request.audience === '' ? [] : [request.audience],
-      expirationSeconds: request.expirationSeconds,
-      pod: { name, uid },
-    });
-    return token;
+    return (await this.podToken(pod, request)).token;
+  }
+
+  /** As `token`, with its end. */
+  podToken(
+    pod: Pod,
+    { audience, expirationSeconds = DefaultTokenSeconds }: { audience: string; expirationSeconds: number | undefined },
+  ): Promise<ServiceAccountToken> {
+    return this.#tokens.token({ ...accountOf(pod), audiences: audience === '' ? [] : [audience], expirationSeconds });
   }
 
   /** A token of the pod's service account, which must be that of this UID, for what the node does in its name. */
   async tokenOfAccount(pod: Pod, serviceAccountUid: string, audience: string): Promise<string> {
-    const { namespace, name, uid } = pod.metadata;
-    const { token } = await this.tokens.token({
-      namespace,
-      serviceAccount: pod.spec.serviceAccountName || 'default',
-      serviceAccountUid,
-      audiences: [audience],
-      expirationSeconds: DefaultTokenSeconds,
-      pod: { name, uid },
-    });
-    return token;
+    const request = { serviceAccountUid, audiences: [audience], expirationSeconds: DefaultTokenSeconds };
+    return (await this.#tokens.token({ ...accountOf(pod), ...request })).token;
   }
 
   /** Asks the API server. Rejects with KubeError when it is not there. */
@@ -168,9 +160,14 @@ export class ClusterObjects implements Service {
       await this.#deps.clock.sleep(SweepMs, signal).catch(() => {});
       this.#configMaps.sweep();
       this.#secrets.sweep();
-      this.tokens.collect();
+      this.#tokens.collect();
     }
   }
+}
+
+function accountOf({ metadata, spec }: Pod): Pick<TokenSpec, 'namespace' | 'serviceAccount' | 'pod'> {
+  const { namespace, name, uid } = metadata;
+  return { namespace, serviceAccount: spec.serviceAccountName || 'default', pod: { name, uid } };
 }
 
 function managerOf<T extends KubeObject & { immutable?: boolean }, V>(

@@ -18,7 +18,6 @@ export interface DiskMount {
 
 /** Exit codes of the tools: blkid(8), fsck(8). */
 const BlkidNothing = 2;
-const FsckCorrected = 1;
 const FsckUncorrected = 4;
 
 /**
@@ -54,11 +53,10 @@ async function diskFormat(tools: Tools, device: string): Promise<string | undefi
 
 async function check(tools: Tools, device: string): Promise<void> {
   const { code, stdout } = await tools.run('fsck', ['-a', device], { timeoutMs: 600_000 });
+  // Another failure, such as a kind without a checker, is the mount's to tell.
   if (code === FsckUncorrected) {
     throw new VolumeError('host', `'fsck' found errors on device ${device} but could not correct them: ${stdout.trim()}`);
   }
-  // Another failure, such as a kind without a checker, is the mount's to tell.
-  if (code > FsckCorrected && code !== FsckUncorrected) return;
 }
 
 function formatOptions(fsType: string): string[] {

@@ -187,7 +187,7 @@ export class VolumeManager {
   /** What the pod's volumes hold. One that cannot be measured is left out; rejects when that is true of all. */
   async usageOf(pod: Pod): Promise<VolumeUsage[]> {
     const { clock, mounts, owned, slowFiles } = this.#deps;
-    const resolved = usedVolumes(pod).map((volume) => this.#world.desired.get(pod.metadata.uid)?.get(volume.name) ?? plainVolume(volume));
+    const resolved = usedVolumes(pod).map((volume) => this.#world.wanted(pod.metadata.uid, volume.name) ?? plainVolume(volume));
     return podUsage({ clock, mounts, owned, slowFiles, podsDir: this.#deps.podsDir, plugins: this.#plugins }, pod, resolved);
   }
 
@@ -195,20 +195,20 @@ export class VolumeManager {
   async #find(pod: Pod, name: string): Promise<{ plugin: VolumePlugin; resolved: ResolvedVolume }> {
     const volume = pod.spec.volumes?.find((v) => v.name === name);
     if (volume === undefined) throw new VolumeError('not-found', `the pod has no volume ${JSON.stringify(name)}`);
-    const resolved = this.#world.desired.get(pod.metadata.uid)?.get(name) ?? (await this.#resolve(pod, volume));
+    const resolved = this.#world.wanted(pod.metadata.uid, name) ?? (await this.#resolve(pod, volume));
     return { plugin: pluginFor(this.#plugins, resolved.source), resolved };
   }
 
   /** A claim is looked up until it has led to a volume: what it is bound to never changes. */
   async #resolve(pod: Pod, volume: Volume): Promise<ResolvedVolume> {
     const { objects, nodeLabels = () => ({}) } = this.#deps;
-    if (!isClaim(volume)) return plainVolume(volume);
-    return this.#world.desired.get(pod.metadata.uid)?.get(volume.name) ?? resolveVolume({ objects, nodeLabels }, pod, volume);
+    const known = isClaim(volume) ? this.#world.wanted(pod.metadata.uid, volume.name) : undefined;
+    return known ?? resolveVolume({ objects, nodeLabels }, pod, volume);
   }
 
   /** Of a claim that this run has not looked up yet nobody knows. */
   #refreshes({ metadata }: Pod, volume: Volume): boolean {
-    const known = this.#world.desired.get(metadata.uid)?.get(volume.name)?.source;
+    const known = this.#world.wanted(metadata.uid, volume.name)?.source;
     if (known === undefined && isClaim(volume)) return this.#deps.objects !== undefined;
     return this.#plugins.some((plugin) => plugin.refreshes && plugin.supports(known ?? volume));
   }
@@ -259,7 +259,7 @@ export class VolumeManager {
     if (isUnresolved(cause)) return;
     const { events } = this.#deps;
     const { namespace, name, uid } = pod.metadata;
-    const resolved = this.#world.desired.get(uid)?.get(volume.name);
+    const resolved = this.#world.wanted(uid, volume.name);
     const isBlock = resolved?.isBlock === true;
     const reason = isBlock ? 'FailedMapVolume' : 'FailedMount';
     events.event(

@@ -21,6 +21,11 @@ export class VolumeWorld {
   /** By the pod's UID, then by directory. */
   readonly actual = new Map<string, Map<string, ActualVolume>>();
 
+  /** As it was looked up when it was set up; `volume` is its name in the pod. */
+  wanted(podUid: string, volume: string): ResolvedVolume | undefined {
+    return this.desired.get(podUid)?.get(volume);
+  }
+
   want(podUid: string, volume: ResolvedVolume): void {
     entryOf(this.desired, podUid).set(volume.name, volume);
   }
@@ -33,9 +38,10 @@ export class VolumeWorld {
   reconstruct(remains: ReadonlyMap<string, PodRemains>): void {
     for (const [podUid, { volumes }] of remains) {
       const known = entryOf(this.actual, podUid);
-      for (const { plugin, name, isBlock } of volumes) {
-        const key = `${plugin.replaceAll('~', '/')}/${name}`;
-        if (!known.has(key)) known.set(key, { podUid, name, plugin: plugin.replaceAll('~', '/'), isBlock, state: 'uncertain' });
+      for (const { plugin: directory, name, isBlock } of volumes) {
+        const plugin = directory.replaceAll('~', '/');
+        const key = `${plugin}/${name}`;
+        if (!known.has(key)) known.set(key, { podUid, name, plugin, isBlock, state: 'uncertain' });
       }
     }
   }

@@ -3,6 +3,7 @@ import type { LoopDevices } from '../../host/loop-devices.ts';
 import type { Mounter } from '../../host/mounts.ts';
 import type { EventRecorder } from '../../observe/events.ts';
 import { linkDevice } from '../device-links.ts';
+import { isMounted } from '../global-mounts.ts';
 import { deviceLink } from '../paths.ts';
 import type { PlacedVolume, VolumeContext } from '../plugin.ts';
 import { VolumeError } from '../volume-error.ts';
@@ -155,7 +156,7 @@ export class BlockVolumes {
     const { files, mounts, mounter, loops } = this.#deps;
     const mapped = posix.join(mapDir, podUid);
     await files.mkdir(mapDir, 0o750);
-    if ((await mounts.below(mapped)).length === 0) {
+    if (!(await isMounted(mounts, mapped))) {
       await files.write(mapped, '', 0o644);
       await mounter.mount({ source: device, target: mapped, options: ['bind'] });
     }
