@@ -1,6 +1,7 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 import * as der from '../../src/security/der.ts';
 import { extension, keyUsage, name } from '../../src/security/x509.ts';
+import { certificate } from '../e2e/cluster/pki.ts';
 
 /** What stands in a certificate request. */
 export interface ReadRequest {
@@ -54,17 +55,7 @@ export class TestSigner {
   /** The certificate for a request, valid between two moments in wall-clock milliseconds. */
   sign(requestPem: string, from: number, until: number): string {
     const { subject, publicKey } = readRequest(requestPem);
-    const algorithm = der.sequence(der.oid('1.2.840.10045.4.3.2'));
-    const body = der.sequence(
-      der.explicit(0, der.integer(Buffer.from([2]))),
-      der.integer(Buffer.concat([Buffer.from([0x40]), randomBytes(8)])),
-      algorithm,
-      name('test signer'),
-      der.sequence(der.time(from), der.time(until)),
-      subject,
-      publicKey.export({ type: 'spki', format: 'der' }),
-      der.explicit(3, der.sequence(extension('2.5.29.19', true, der.sequence()), keyUsage(0x80))),
-    );
-    return der.pem('CERTIFICATE', der.sequence(body, algorithm, der.bitString(sign('sha256', body, this.#key))));
+    const extensions = [extension('2.5.29.19', true, der.sequence()), keyUsage(0x80)];
+    return certificate(subject, name('test signer'), publicKey, this.#key, extensions, { from, until });
   }
 }

@@ -1,7 +1,7 @@
 import { generateKeyPair, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { isIPv4 } from 'node:net';
 import { promisify } from 'node:util';
 import * as der from '../../../src/security/der.ts';
+import { extension, keyUsage, name, subjectAltNames } from '../../../src/security/x509.ts';
 
 export interface CertificateAndKey {
   certPem: string;
@@ -48,31 +48,30 @@ export async function newKeyPair(): Promise<{ publicPem: string; privatePem: str
 /** Creates a P-256 authority, valid from an hour ago for a year, as is all that it signs. */
 export async function newAuthority(commonName: string): Promise<Authority> {
   const { publicKey, privateKey } = await newKey();
-  const issuer = name({ commonName });
+  const issuer = name(commonName);
   const extensions = [
     extension('2.5.29.19', true, der.sequence(der.boolean(true))),
     // digitalSignature, keyEncipherment, keyCertSign
-    extension('2.5.29.15', true, der.bitString(Buffer.from([0xa4]), 2)),
+    keyUsage(0xa4),
   ];
   const issue = async (subject: Subject, usage: string, more: readonly Buffer[], validity?: Validity): Promise<CertificateAndKey> => {
     const key = await newKey();
-    const own = [
-      extension('2.5.29.15', true, der.bitString(Buffer.from([0xa0]), 5)),
-      extension('2.5.29.37', false, der.sequence(der.oid(usage))),
-      ...more,
-    ];
-    return { certPem: certificate(name(subject), issuer, key.publicKey, privateKey, own, validity), keyPem: keyPem(key.privateKey) };
+    const own = [keyUsage(0xa0), extension('2.5.29.37', false, der.sequence(der.oid(usage))), ...more];
+    return {
+      certPem: certificate(name(subject.commonName, subject.organizations), issuer, key.publicKey, privateKey, own, validity),
+      keyPem: keyPem(key.privateKey),
+    };
   };
   return {
     certPem: certificate(issuer, issuer, publicKey, privateKey, extensions),
     keyPem: keyPem(privateKey),
     client: (subject, validity) => issue(subject, CLIENT_AUTH, [], validity),
-    server: (commonName, hosts) =>
-      issue({ commonName }, SERVER_AUTH, [extension('2.5.29.17', false, der.sequence(...hosts.map(generalName)))]),
+    server: (commonName, hosts) => issue({ commonName }, SERVER_AUTH, [subjectAltNames(hosts)]),
   };
 }
 
-function certificate(
+/** A certificate as PEM of names, a public key and extensions (DER), signed with a P-256 key; valid as those of `newAuthority` unless told. */
+export function certificate(
   subject: Buffer,
   issuer: Buffer,
   key: KeyObject,
@@ -93,17 +92,4 @@ function certificate(
     der.explicit(3, der.sequence(...extensions)),
   );
   return der.pem('CERTIFICATE', der.sequence(body, algorithm, der.bitString(sign('sha256', body, signer))));
-}
-
-function name({ commonName, organizations = [] }: Subject): Buffer {
-  const part = (id: string, value: string) => der.set(der.sequence(der.oid(id), der.utf8String(value)));
-  return der.sequence(...organizations.map((o) => part('2.5.4.10', o)), part('2.5.4.3', commonName));
-}
-
-function extension(id: string, critical: boolean, value: Buffer): Buffer {
-  return der.sequence(der.oid(id), ...(critical ? [der.boolean(true)] : []), der.octetString(value));
-}
-
-function generalName(host: string): Buffer {
-  return isIPv4(host) ? der.implicit(7, Buffer.from(host.split('.').map(Number))) : der.implicit(2, Buffer.from(host));
 }
