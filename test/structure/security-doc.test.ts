@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import test from 'node:test';
+import { faultsOfNamedTests } from './namedTests.ts';
 
 const project = resolve(import.meta.dirname, '../..');
 /** Rows that say in a sentence why there is nothing to test; any other must name a test. */
@@ -16,13 +17,7 @@ test('each row of docs/security.md names tests that exist, or is a sentence', as
   assert.ok(rows.length >= 29, `${rows.length} rows`);
   assert.equal(rows.filter((r) => r.tests === '').length, SENTENCES);
   const faults: string[] = [];
-  for (const { id, tests } of rows.filter((r) => r.tests !== '')) {
-    for (const named of tests.split('<br>')) {
-      const [, file = '', name = ''] = /^`([^`]+)`(?: › (.+))?$/.exec(named.trim()) ?? [];
-      const content = await readFile(resolve(project, file || 'missing'), 'utf8').catch(() => '');
-      if (content === '') faults.push(`${id}: there is no ${named}`);
-      else if (!content.includes(name)) faults.push(`${id}: ${file} has no test "${name}"`);
-    }
-  }
+  for (const { id, tests } of rows.filter((r) => r.tests !== ''))
+    faults.push(...(await faultsOfNamedTests(tests)).map((fault) => `${id}: ${fault}`));
   assert.deepEqual(faults, []);
 });
