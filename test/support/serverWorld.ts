@@ -8,6 +8,7 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 import type { ObservedPod } from '../../src/pleg/types.ts';
 import { type Authenticator, certificateAuthenticator } from '../../src/server/auth/authenticate.ts';
 import type { Authorizer } from '../../src/server/auth/authorize.ts';
+import type { ConnectionLimitsOptions } from '../../src/server/connection-limits.ts';
 import { KubeletServer, type KubeletServerDeps } from '../../src/server/kubelet-server.ts';
 import { RequestMetrics } from '../../src/server/request-metrics.ts';
 import { StreamingHandler } from '../../src/server/streaming/streaming-handler.ts';
@@ -23,6 +24,8 @@ export interface ServerWorld extends AsyncDisposable {
   /** Signs the clients that are let in. */
   ca: Authority;
   client(commonName: string, organizations?: string[]): Promise<KubeletClient>;
+  /** What its certificates are read from: `crt`, `key` and `ca`. */
+  readonly files: Map<string, string>;
   /** What the runtime's streaming server does with an upgrade; closes it at first. */
   runtime: (req: IncomingMessage, socket: Duplex) => void;
   /** Connections to the runtime that are open. */
@@ -36,6 +39,8 @@ export interface ServerWorldOptions {
   /** Beside certificates. */
   authenticators?: readonly Authenticator[];
   clock?: Clock;
+  tlsMinVersion?: string;
+  limits?: ConnectionLimitsOptions;
   more?: Partial<KubeletServerDeps>;
 }
 
@@ -51,6 +56,8 @@ export async function startServerWorld({
   authorizer,
   authenticators = [],
   clock = systemClock,
+  tlsMinVersion = 'VersionTLS12',
+  limits = { strangersPerAddress: 4_096, strangers: 4_096, total: 8_192 },
   more = {},
 }: ServerWorldOptions): Promise<ServerWorld> {
   const stop = new AbortController();
@@ -69,7 +76,7 @@ export async function startServerWorld({
     certFile: 'crt',
     keyFile: 'key',
     clientCAFile: 'ca',
-    settings: tlsSettings({ tlsMinVersion: 'VersionTLS12', tlsCipherSuites: [], tlsCurvePreferences: [] }).settings,
+    settings: tlsSettings({ tlsMinVersion, tlsCipherSuites: [], tlsCurvePreferences: [] }).settings,
     files: { read: async (path) => Buffer.from(files.get(path) ?? '') },
     clock,
     log: silentLogger,
@@ -110,13 +117,13 @@ export async function startServerWorld({
     debugFlagsHandler: true,
     ...more,
   } as Partial<KubeletServerDeps> as KubeletServerDeps);
-  const limits = { strangersPerAddress: 4_096, strangers: 4_096, total: 8_192 };
   const server = new TlsServer({ address: '127.0.0.1', port: 0, material, requests, clock, log: silentLogger, limits });
   await server.start(stop.signal);
   const port = server.port() ?? 0;
   const world: ServerWorld = {
     port,
     ca,
+    files,
     served,
     runtime: (_req, socket) => void socket.destroy(),
     get upstreamConnections() {
