@@ -45,6 +45,12 @@ export function simPod(name: string, uid: string, spec: Partial<Pod['spec']> & {
   };
 }
 
+/** A pod as the API server gives it. */
+export function apiPod(name: string, uid: string, spec: Partial<Pod['spec']> & { containers: Container[] }): Pod {
+  const pod = simPod(name, uid, spec);
+  return { ...pod, metadata: { ...pod.metadata, annotations: { 'kubernetes.io/config.source': 'api' } } };
+}
+
 /** A container that behaves as told. */
 export function simContainer(name: string, behaviour: Behaviour = {}, extra: Partial<Container> = {}): Container {
   return {

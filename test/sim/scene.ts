@@ -41,7 +41,7 @@ export class Scene {
     return this.status(uid)?.containerStatuses?.[0]?.state?.waiting?.reason;
   }
 
-  async until(what: string, predicate: () => boolean, maxMs: number): Promise<number> {
+  async until(what: string, predicate: () => boolean, maxMs = 30_000): Promise<number> {
     const from = this.world.clock.monotonic();
     const held = await this.world.clock.runUntil(predicate, maxMs);
     assert.ok(
@@ -69,11 +69,7 @@ export class Scene {
   }
 
   async converged(maxMs = 120_000): Promise<void> {
-    await this.until(
-      'all pods converge',
-      () => this.world.clock.monotonic() % 1 >= 0 && notConverged(this.world, this.oracle).length === 0,
-      maxMs,
-    );
+    await this.until('all pods converge', () => notConverged(this.world, this.oracle).length === 0, maxMs);
     this.check();
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rootDir } from './agent.ts';
-import { simContainer, simPod } from './pods.ts';
+import { apiPod, simContainer } from './pods.ts';
 import { Scene } from './scene.ts';
 import { SimSource } from './source.ts';
 
@@ -73,8 +73,7 @@ test('a pod that is taken away while its sandbox is made has no event about the 
 test('a pod that has ended before the agent ever saw it runs nothing here', async () => {
   const source = new SimSource('api');
   const s = await new Scene({ source }).boot();
-  const pod = simPod('a', 'uid-a', { containers: [simContainer('main')] });
-  pod.metadata.annotations = { 'kubernetes.io/config.source': 'api' };
+  const pod = apiPod('a', 'uid-a', { containers: [simContainer('main')] });
   source.put({ ...pod, status: { phase: 'Failed' } });
   await s.world.clock.advance(30_000);
   assert.deepEqual(callsOf(s, 'RunPodSandbox'), []);

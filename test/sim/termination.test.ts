@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod } from '../../src/api/types.ts';
 import type { Behaviour } from './behaviour.ts';
-import { simContainer, simPod } from './pods.ts';
+import { apiPod, simContainer } from './pods.ts';
 import { Scene } from './scene.ts';
 import { SimSource } from './source.ts';
 
@@ -43,18 +43,20 @@ for (const [what, spec] of Object.entries(slowStarts)) {
   });
 }
 
-test('a grace that is made shorter while the container ignores SIGTERM counts at once', async () => {
-  const source = new SimSource('api');
-  const s = await new Scene({ source }).boot();
-  const pod = simPod('a', 'uid-a', { containers: [simContainer('main', { term: 'ignore' })] });
-  pod.metadata.annotations = { 'kubernetes.io/config.source': 'api' };
+/** A pod of the API server that ignores SIGTERM runs; `deleted` deletes it there with a grace, also once more. */
+async function stubborn(): Promise<{ s: Scene; deleted: (grace: number) => void }> {
+  const s = await new Scene({ source: new SimSource('api') }).boot();
+  const pod = apiPod('a', 'uid-a', { containers: [simContainer('main', { term: 'ignore' })] });
   s.oracle.put(pod);
   await s.ready('uid-a');
+  const deletion = { deletionTimestamp: '2026-01-01T00:01:00Z' };
   const deleted = (grace: number) =>
-    s.oracle.put({
-      ...pod,
-      metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:01:00Z', deletionGracePeriodSeconds: grace },
-    });
+    s.oracle.put({ ...pod, metadata: { ...pod.metadata, ...deletion, deletionGracePeriodSeconds: grace } });
+  return { s, deleted };
+}
+
+test('a grace that is made shorter while the container ignores SIGTERM counts at once', async () => {
+  const { s, deleted } = await stubborn();
   const began = s.world.clock.monotonic();
   deleted(600);
   await s.world.clock.advance(5_000);
@@ -66,18 +68,10 @@ test('a grace that is made shorter while the container ignores SIGTERM counts at
 });
 
 test('a grace that gets longer changes nothing', async () => {
-  const source = new SimSource('api');
-  const s = await new Scene({ source }).boot();
-  const pod = simPod('a', 'uid-a', { containers: [simContainer('main', { term: 'ignore' })] });
-  pod.metadata.annotations = { 'kubernetes.io/config.source': 'api' };
-  s.oracle.put(pod);
-  await s.ready('uid-a');
+  const { s, deleted } = await stubborn();
   const began = s.world.clock.monotonic();
   for (const grace of [4, 600]) {
-    s.oracle.put({
-      ...pod,
-      metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:01:00Z', deletionGracePeriodSeconds: grace },
-    });
+    deleted(grace);
     await s.world.clock.advance(1_000);
   }
   await s.until('it ends', () => !s.world.isRunning('uid-a'), 10_000);
