@@ -7,25 +7,34 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type Agent, startAgent } from '../support/agent.ts';
 import { type PrivateContainerd, startContainerd } from '../support/containerd.ts';
-import { containerOf, isReady, putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
+import {
+  type AgentWorld,
+  containerOf,
+  isReady,
+  leftOf,
+  putManifest,
+  removeManifest,
+  shownPods,
+  startAgentWorld,
+  testPod,
+  until,
+  untilReady,
+} from './agent-world.ts';
 
 const run = promisify(execFile);
 
 describe('the agent on a real containerd, and what goes wrong', () => {
+  let world: AgentWorld;
   let containerd: PrivateContainerd;
   let agent: Agent;
 
   before(async () => {
-    containerd = await startContainerd();
-    agent = await startAgent({ containerd });
-    await agent.waitHealthy();
+    world = await startAgentWorld();
+    ({ agent, containerd } = world);
     await putManifest(agent, 'steady.yaml', testPod('steady', ['sleep', '100000']));
     await untilReady(agent, 'steady');
   });
-  after(async () => {
-    await agent.kill('SIGTERM');
-    await containerd.stop();
-  });
+  after(() => world?.stop());
 
   it('an image that does not exist: ErrImagePull, then ImagePullBackOff', async () => {
     const pod = testPod('no-image', ['sleep', '1'], { container: { image: '127.0.0.1:1/none/such:1' } });
@@ -93,8 +102,7 @@ describe('the agent on a real containerd, and what goes wrong', () => {
     assert.deepEqual(await containerOf(agent, 'steady'), steady, 'the same container, with the same count and start');
     await until(agent, 'the removed pod stopped', async () => {
       const tasks = (await containerd.ctr(['containers', 'ls'])).split('\n').length;
-      const labels = await containerd.ctr(['containers', 'ls', 'labels."io.kubernetes.pod.name"~="^gone"', '-q']);
-      return tasks > 0 && labels.trim() === '';
+      return tasks > 0 && (await leftOf(containerd, 'gone')) === '';
     });
     const later = await until(agent, 'the crashing one crashed again', async () => {
       const count = (await containerOf(agent, 'crashing'))?.restartCount ?? 0;
@@ -116,16 +124,11 @@ describe('the agent on a real containerd, and what goes wrong', () => {
       .trim()
       .split('\n').length;
     await until(agent, 'one sandbox a pod', async () => {
-      const list = (await containerd.ctr(['containers', 'ls', 'labels."io.kubernetes.pod.name"~="^burst"', '-q'])).trim().split('\n');
-      return list.length === names.length * 2;
+      return (await leftOf(containerd, 'burst')).split('\n').length === names.length * 2;
     });
     assert.equal(sandboxes > 0, true);
     for (const name of names) await removeManifest(agent, `${name}.yaml`);
-    await until(
-      agent,
-      'burst pods gone',
-      async () => (await containerd.ctr(['containers', 'ls', 'labels."io.kubernetes.pod.name"~="^burst"', '-q'])).trim() === '',
-    );
+    await until(agent, 'burst pods gone', async () => (await leftOf(containerd, 'burst')) === '');
   });
 
   it('containerd away for a while: running pods stay, new ones start when it is back', async () => {

@@ -1,9 +1,34 @@
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ContainerStatus, Pod } from '../../src/api/types.ts';
-import type { Agent } from '../support/agent.ts';
-import { BUSYBOX_IMAGE } from '../support/containerd.ts';
+import { type Agent, type AgentOptions, startAgent } from '../support/agent.ts';
+import { BUSYBOX_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+
+/** A private containerd and an agent on it. */
+export interface AgentWorld {
+  readonly containerd: PrivateContainerd;
+  readonly agent: Agent;
+  /** Ends both; nothing is left of them. */
+  stop(): Promise<void>;
+}
+
+/** Starts both and waits until the agent is healthy. When that fails, nothing is left. */
+export async function startAgentWorld(options: Pick<AgentOptions, 'config'> = {}): Promise<AgentWorld> {
+  const containerd = await startContainerd();
+  try {
+    const agent = await startAgent({ containerd, ...options });
+    await agent.waitHealthy();
+    const stop = async () => {
+      await agent.kill('SIGTERM');
+      await containerd.stop();
+    };
+    return { containerd, agent, stop };
+  } catch (err) {
+    await containerd.stop();
+    throw err;
+  }
+}
 
 /** A pod of one busybox container; `spec` and `container` go over it. */
 export function testPod(name: string, command: string[], over: { spec?: object; container?: object } = {}): object {
@@ -34,6 +59,18 @@ export async function shownPods(agent: Agent): Promise<Map<string, Pod>> {
 /** The first container's status of a shown pod. */
 export async function containerOf(agent: Agent, pod: string): Promise<ContainerStatus | undefined> {
   return (await shownPods(agent)).get(pod)?.status?.containerStatuses?.[0];
+}
+
+/** Ids of the containers and sandboxes that containerd has of pods whose name begins so, a line each; '' when there is none. */
+export async function leftOf(containerd: PrivateContainerd, pods: string): Promise<string> {
+  return (await containerd.ctr(['containers', 'ls', `labels."io.kubernetes.pod.name"~="^${pods}"`, '-q'])).trim();
+}
+
+/** Files of a container's log; none when there is no such folder. */
+export async function logFilesOf(agent: Agent, pod: string, container = 'c'): Promise<string[]> {
+  const folder = (await readdir(agent.podLogsDir)).find((name) => name.includes(`_${pod}-`)) ?? '';
+  const dir = join(agent.podLogsDir, folder, container);
+  return (await readdir(dir).catch(() => [])).map((name) => join(dir, name));
 }
 
 export function isReady(pod: Pod | undefined): boolean {

@@ -1,14 +1,26 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { staticBusybox } from '../../scripts/images/exampleImages.ts';
 import { type ImageSource, ociArchive } from '../../scripts/images/ociArchive.ts';
 import type { TarEntry } from '../../scripts/images/tar.ts';
-import { type Agent, startAgent } from '../support/agent.ts';
-import { type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+import type { Agent } from '../support/agent.ts';
+import type { PrivateContainerd } from '../support/containerd.ts';
 import { closedPort } from '../support/probe-servers.ts';
-import { containerOf, putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
+import {
+  type AgentWorld,
+  containerOf,
+  leftOf,
+  logFilesOf,
+  putManifest,
+  removeManifest,
+  shownPods,
+  startAgentWorld,
+  testPod,
+  until,
+  untilReady,
+} from './agent-world.ts';
 
 const FOREVER = ['sleep', '100000'];
 const MANY = 10_000;
@@ -36,21 +48,18 @@ async function hostileImages(): Promise<Buffer> {
 }
 
 describe('pods of bad manners on a real containerd', () => {
+  let world: AgentWorld;
   let containerd: PrivateContainerd;
   let agent: Agent;
 
   before(async () => {
-    containerd = await startContainerd();
-    agent = await startAgent({ containerd });
+    world = await startAgentWorld();
+    ({ agent, containerd } = world);
     const archive = join(agent.dir, 'hostile.tar');
     await writeFile(archive, await hostileImages());
     await containerd.importImages(archive);
-    await agent.waitHealthy();
   });
-  after(async () => {
-    await agent.kill('SIGTERM');
-    await containerd.stop();
-  });
+  after(() => world?.stop());
 
   const put = (name: string, container: object, spec: object = {}, command = FOREVER) =>
     putManifest(agent, `${name}.yaml`, testPod(name, command, { container, spec }));
@@ -61,10 +70,6 @@ describe('pods of bad manners on a real containerd', () => {
       const state = (await containerOf(agent, name))?.state?.waiting;
       return state?.reason !== undefined && !['ContainerCreating', 'PodInitializing'].includes(state.reason) ? state : undefined;
     });
-  const logsOf = async (name: string): Promise<string[]> => {
-    const folder = (await readdir(agent.podLogsDir)).find((n) => n.includes(`_${name}-`)) ?? '';
-    return (await readdir(join(agent.podLogsDir, folder, 'c'))).map((f) => join(agent.podLogsDir, folder, 'c', f));
-  };
 
   it('an image whose USER does not exist: the container waits with the reason', async () => {
     await put('no-user', image('no-user'));
@@ -82,7 +87,7 @@ describe('pods of bad manners on a real containerd', () => {
     await put('many-env', { ...image('many-env'), command: ['sh', '-c', 'env | wc -l; exec sleep 100000'] });
     await untilReady(agent, 'many-env');
     const text = await until(agent, 'its log', async () => {
-      const [log] = await logsOf('many-env');
+      const [log] = await logFilesOf(agent, 'many-env');
       return log === undefined ? undefined : /F ([0-9]+)\n/.exec(await readFile(log, 'utf8'))?.[1];
     });
     assert.ok(Number(text) >= MANY, `${text} variables`);
@@ -119,7 +124,7 @@ describe('pods of bad manners on a real containerd', () => {
     const ended = await until(agent, 'its end', async () => (await containerOf(agent, 'long-line'))?.state?.terminated);
     assert.deepEqual([ended.exitCode, /^x+$/.test(ended.message ?? '')], [3, true], ended.message?.slice(0, 80));
     assert.ok((ended.message ?? '').length <= 2048, `${ended.message?.length} bytes`);
-    const [log = ''] = await logsOf('long-line');
+    const [log = ''] = await logFilesOf(agent, 'long-line');
     assert.ok((await stat(log)).size > size, 'nothing of it is lost');
     await removeManifest(agent, 'long-line.yaml');
   });
@@ -132,8 +137,7 @@ describe('pods of bad manners on a real containerd', () => {
     await untilReady(agent, 'beside');
     await removeManifest(agent, 'hangs.yaml');
     await until(agent, 'gone', async () => !(await shownPods(agent)).has('hangs'));
-    const left = async () => (await containerd.ctr(['containers', 'ls', 'labels."io.kubernetes.pod.name"~="^hangs"', '-q'])).trim();
-    await until(agent, 'nothing left', async () => (await left()) === '');
+    await until(agent, 'nothing left', async () => (await leftOf(containerd, 'hangs')) === '');
     await removeManifest(agent, 'beside.yaml');
   });
 
@@ -150,9 +154,7 @@ describe('pods of bad manners on a real containerd', () => {
     await untilReady(agent, 'flood');
     await removeManifest(agent, 'flood.yaml');
     await until(agent, 'gone', async () => !(await shownPods(agent)).has('flood'));
-    await until(agent, 'nothing left', async () => {
-      return (await containerd.ctr(['containers', 'ls', 'labels."io.kubernetes.pod.name"~="^flood"', '-q'])).trim() === '';
-    });
+    await until(agent, 'nothing left', async () => (await leftOf(containerd, 'flood')) === '');
     for (const name of ['deaf', 'nameless']) await removeManifest(agent, `${name}.yaml`);
     assert.equal(await agent.healthy(), true);
   });

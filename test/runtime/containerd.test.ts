@@ -7,23 +7,13 @@ import test from 'node:test';
 import { cleanUpStaleRuns } from '../../scripts/node/cleanUpRun.ts';
 import { criReady } from '../../scripts/node/criReady.ts';
 import { mustRun } from '../../scripts/node/run.ts';
-import { connectRuntime } from '../../src/cri/connect.ts';
-import { noRuntimeMetrics } from '../../src/cri/instrumentation.ts';
 import type { PodSandboxConfig } from '../../src/cri/types.ts';
-import { systemClock } from '../../src/host/clock.ts';
-import { silentLogger } from '../../src/observe/log.ts';
-import { BUSYBOX_IMAGE, PAUSE_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+import { BUSYBOX_IMAGE, connectTo, PAUSE_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
 import { traces } from '../support/traces.ts';
 
 /** Runs a pod with a process that ignores SIGTERM, on a host port and in the host's PID namespace: hard to remove. */
 async function runStubbornPod(containerd: Pick<PrivateContainerd, 'endpoint' | 'cgroupRoot' | 'dir'>, hostPort: number): Promise<void> {
-  const connected = await connectRuntime({
-    endpoint: containerd.endpoint,
-    timeoutMs: 30_000,
-    clock: systemClock,
-    log: silentLogger,
-    metrics: noRuntimeMetrics,
-  });
+  const connected = await connectTo(containerd, 30_000);
   try {
     const config: PodSandboxConfig = {
       metadata: { name: 'stubborn', uid: 'u1', namespace: 'default', attempt: 0 },

@@ -4,11 +4,8 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { freePorts } from '../../scripts/node/freePort.ts';
 import { run } from '../../scripts/node/run.ts';
-import { connectRuntime } from '../../src/cri/connect.ts';
-import { systemClock } from '../../src/host/clock.ts';
-import { silentLogger } from '../../src/observe/log.ts';
 import { type Agent, removePods, startAgent } from '../support/agent.ts';
-import { BUSYBOX_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+import { BUSYBOX_IMAGE, connectTo, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
 import { currentContainerd } from '../support/currentContainerd.ts';
 import { execWebSocket, exitCode, type KubeletClient } from '../support/kubeletClient.ts';
 import { containerOf, putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
@@ -92,8 +89,7 @@ test('containerd 2: a pod runs, is probed and entered, comes back after its end,
 
 test('containerd 2: its event stream is read', async () => {
   assert.doesNotMatch(await agent.log(), /The runtime has no event stream|The event stream of the runtime ended/);
-  const metrics = { observe() {} };
-  const cri = await connectRuntime({ endpoint: daemon.endpoint, timeoutMs: 60_000, clock: systemClock, log: silentLogger, metrics });
+  const cri = await connectTo(daemon, 60_000);
   try {
     await putManifest(agent, 'eventful.json', testPod('eventful', ['sleep', '1000']));
     for await (const { containerId, type } of cri.runtime.containerEvents(AbortSignal.timeout(30_000))) {

@@ -8,9 +8,9 @@ import { parse, stringify } from 'yaml';
 import type { Pod } from '../../src/api/types.ts';
 import { type NodeCgroupFs, openCgroupFs } from '../../src/host/cgroups/node-cgroup-fs.ts';
 import { systemClock } from '../../src/host/clock.ts';
-import { type Agent, startAgent } from '../support/agent.ts';
-import { type PrivateContainerd, startContainerd } from '../support/containerd.ts';
-import { putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
+import type { Agent } from '../support/agent.ts';
+import type { PrivateContainerd } from '../support/containerd.ts';
+import { type AgentWorld, putManifest, removeManifest, shownPods, startAgentWorld, testPod, until, untilReady } from './agent-world.ts';
 
 const LastCpu = cpus().length - 1;
 const reserved = LastCpu === 1 ? '0' : `0-${LastCpu - 1}`;
@@ -29,20 +29,17 @@ const settings = {
 };
 
 describe('CPUs and memory of their own on a real containerd', () => {
+  let world: AgentWorld;
   let containerd: PrivateContainerd;
   let agent: Agent;
   let fs: NodeCgroupFs;
 
   before(async () => {
-    containerd = await startContainerd();
-    agent = await startAgent({ containerd, config: settings });
-    await agent.waitHealthy();
+    world = await startAgentWorld({ config: settings });
+    ({ agent, containerd } = world);
     fs = await openCgroupFs(containerd.cgroupRoot, systemClock);
   });
-  after(async () => {
-    await agent.kill('SIGTERM');
-    await containerd.stop();
-  });
+  after(() => world?.stop());
 
   const pod = async (name: string): Promise<Pod> => {
     const found = (await shownPods(agent)).get(name);

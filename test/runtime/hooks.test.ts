@@ -1,44 +1,33 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type ConnectedRuntime, connectRuntime } from '../../src/cri/connect.ts';
-import { noRuntimeMetrics } from '../../src/cri/instrumentation.ts';
-import { systemClock } from '../../src/host/clock.ts';
-import { silentLogger } from '../../src/observe/log.ts';
-import { type Agent, startAgent } from '../support/agent.ts';
-import { type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+import type { ConnectedRuntime } from '../../src/cri/connect.ts';
+import type { Agent } from '../support/agent.ts';
+import { connectTo } from '../support/containerd.ts';
 import { httpServer, type ProbeServer } from '../support/probe-servers.ts';
-import { containerOf, putManifest, removeManifest, testPod, until, untilReady } from './agent-world.ts';
+import { type AgentWorld, containerOf, putManifest, removeManifest, startAgentWorld, testPod, until, untilReady } from './agent-world.ts';
 
 const FOREVER = ['sleep', '100000'];
 
 describe('lifecycle hooks on a real containerd', () => {
-  let containerd: PrivateContainerd;
+  let world: AgentWorld;
   let agent: Agent;
   let server: ProbeServer;
   let connected: ConnectedRuntime;
   const asked: { path: string; at: number }[] = [];
 
   before(async () => {
-    containerd = await startContainerd();
-    agent = await startAgent({ containerd });
+    world = await startAgentWorld();
+    ({ agent } = world);
     server = await httpServer((req, res) => {
       asked.push({ path: req.url ?? '', at: performance.now() });
       if (req.url !== '/hangs') res.writeHead(404).end();
     });
-    connected = await connectRuntime({
-      endpoint: containerd.endpoint,
-      timeoutMs: 10_000,
-      clock: systemClock,
-      log: silentLogger,
-      metrics: noRuntimeMetrics,
-    });
-    await agent.waitHealthy();
+    connected = await connectTo(world.containerd);
   });
   after(async () => {
-    connected.close();
-    await agent.kill('SIGTERM');
-    await server.close();
-    await containerd.stop();
+    connected?.close();
+    await server?.close();
+    await world?.stop();
   });
 
   const put = (name: string, lifecycle: object, grace: number, command = FOREVER) =>

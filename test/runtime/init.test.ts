@@ -1,37 +1,34 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ContainerStatus } from '../../src/api/types.ts';
-import { type Agent, startAgent } from '../support/agent.ts';
-import { BUSYBOX_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
-import { putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
+import type { Agent } from '../support/agent.ts';
+import { STAY, shellContainer } from '../support/shellContainer.ts';
+import {
+  type AgentWorld,
+  logFilesOf,
+  putManifest,
+  removeManifest,
+  shownPods,
+  startAgentWorld,
+  testPod,
+  until,
+  untilReady,
+} from './agent-world.ts';
 
 const FOREVER = ['sleep', '100000'];
-const one = (name: string, script: string, over: object = {}) => ({
-  name,
-  image: BUSYBOX_IMAGE,
-  imagePullPolicy: 'IfNotPresent',
-  command: ['sh', '-c', script],
-  ...over,
-});
-/** Stays, and ends at once when it is told to. */
-const stay = 'trap "exit 0" TERM; while true; do sleep 0.1; done';
-const sidecar = (name: string, script = stay, over: object = {}) => one(name, script, { restartPolicy: 'Always', ...over });
+const sidecar = (name: string, script = STAY, over: object = {}) => shellContainer(name, script, { restartPolicy: 'Always', ...over });
 
 describe('init containers and sidecars on a real containerd', () => {
-  let containerd: PrivateContainerd;
+  let world: AgentWorld;
   let agent: Agent;
 
   before(async () => {
-    containerd = await startContainerd();
-    agent = await startAgent({ containerd });
-    await agent.waitHealthy();
+    world = await startAgentWorld();
+    ({ agent } = world);
   });
-  after(async () => {
-    await agent.kill('SIGTERM');
-    await containerd.stop();
-  });
+  after(() => world?.stop());
 
   const put = (name: string, spec: object, command = FOREVER) => putManifest(agent, `${name}.yaml`, testPod(name, command, { spec }));
   const pod = async (name: string) => (await shownPods(agent)).get(name);
@@ -40,21 +37,19 @@ describe('init containers and sidecars on a real containerd', () => {
   const at = (time: string | null | undefined) => Date.parse(time ?? '');
   /** All that a container has written, whatever run it was. */
   const written = async (name: string, container: string): Promise<string> => {
-    const folder = (await readdir(agent.podLogsDir)).find((n) => n.includes(`_${name}-`));
-    const dir = join(agent.podLogsDir, folder ?? '', container);
-    const files = await readdir(dir).catch(() => []);
-    return (await Promise.all(files.map((f) => readFile(join(dir, f), 'utf8')))).join('');
+    const files = await logFilesOf(agent, name, container);
+    return (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('');
   };
   const gone = (name: string) => until(agent, `${name} gone`, async () => (await pod(name)) === undefined);
 
   it('init containers run one after another, then the others; the status shows each', async () => {
     const volumes = [{ name: 'v', emptyDir: {} }];
     const volumeMounts = [{ name: 'v', mountPath: '/v' }];
-    const step = (name: string) => one(name, `cat /v/steps 2>/dev/null; echo ${name} >> /v/steps; sleep 0.5`, { volumeMounts });
+    const step = (name: string) => shellContainer(name, `cat /v/steps 2>/dev/null; echo ${name} >> /v/steps; sleep 0.5`, { volumeMounts });
     await put('order', {
       volumes,
       initContainers: [step('a'), step('b')],
-      containers: [one('c', 'cat /v/steps; sleep 100000', { volumeMounts })],
+      containers: [shellContainer('c', 'cat /v/steps; sleep 100000', { volumeMounts })],
     });
     const waiting = await until(agent, 'a running', async () => {
       const p = await pod('order');
@@ -73,7 +68,7 @@ describe('init containers and sidecars on a real containerd', () => {
   });
 
   it('one that fails is tried again under Always; under Never it ends the pod, and nothing behind it starts', async () => {
-    const fails = [one('bad', 'echo tried; exit 3'), one('later', 'echo no')];
+    const fails = [shellContainer('bad', 'echo tried; exit 3'), shellContainer('later', 'echo no')];
     await put('retry', { initContainers: fails });
     await put('never', { initContainers: fails, restartPolicy: 'Never' });
     const bad = await until(agent, 'retried', async () => {
@@ -91,7 +86,7 @@ describe('init containers and sidecars on a real containerd', () => {
   });
 
   it('one that never ends, then the pod is deleted: gone within its grace', async () => {
-    await put('stuck', { initContainers: [one('stuck', 'sleep 100000')] });
+    await put('stuck', { initContainers: [shellContainer('stuck', 'sleep 100000')] });
     await until(agent, 'running', async () => (await init('stuck', 'stuck'))?.state?.running !== undefined);
     await removeManifest(agent, 'stuck.yaml');
     const began = performance.now();
@@ -102,8 +97,8 @@ describe('init containers and sidecars on a real containerd', () => {
 
   it('a sidecar starts before those behind it, once its startup probe has passed, and goes on beside them', async () => {
     const startupProbe = { exec: { command: ['test', '-e', '/tmp/up'] }, periodSeconds: 1, failureThreshold: 30 };
-    const slow = sidecar('side', `sleep 2; touch /tmp/up; ${stay}`, { startupProbe });
-    await put('beside', { initContainers: [slow, one('next', 'echo next')] });
+    const slow = sidecar('side', `sleep 2; touch /tmp/up; ${STAY}`, { startupProbe });
+    await put('beside', { initContainers: [slow, shellContainer('next', 'echo next')] });
     await until(agent, 'the sidecar runs', async () => (await init('beside', 'side'))?.state?.running !== undefined);
     const early = await init('beside', 'next');
     assert.deepEqual([(await init('beside', 'side'))?.started, early?.state?.waiting?.reason], [false, 'PodInitializing']);
@@ -140,8 +135,8 @@ describe('init containers and sidecars on a real containerd', () => {
         sidecar('second', note('second'), { volumeMounts }),
       ],
       containers: [
-        one('c', note('main', 'touch /v/leaving; sleep 1; '), { volumeMounts }),
-        one('crash', 'trap "exit 7" TERM; while true; do sleep 0.05; done'),
+        shellContainer('c', note('main', 'touch /v/leaving; sleep 1; '), { volumeMounts }),
+        shellContainer('crash', 'trap "exit 7" TERM; while true; do sleep 0.05; done'),
       ],
     });
     await untilReady(agent, 'reverse');

@@ -2,16 +2,26 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Agent, startAgent } from '../support/agent.ts';
-import { type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+import type { Agent } from '../support/agent.ts';
 import { closedPort, grpcHealthServer, httpServer, type ProbeServer, tcpServer } from '../support/probe-servers.ts';
-import { containerOf, isReady, putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
+import {
+  type AgentWorld,
+  containerOf,
+  isReady,
+  putManifest,
+  removeManifest,
+  shownPods,
+  startAgentWorld,
+  testPod,
+  until,
+  untilReady,
+} from './agent-world.ts';
 
 const FOREVER = ['sleep', '100000'];
 const fast = { periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 1 };
 
 describe('probes on a real containerd', () => {
-  let containerd: PrivateContainerd;
+  let world: AgentWorld;
   let agent: Agent;
   const servers: ProbeServer[] = [];
   const kept = async (server: Promise<ProbeServer>) => {
@@ -20,14 +30,12 @@ describe('probes on a real containerd', () => {
   };
 
   before(async () => {
-    containerd = await startContainerd();
-    agent = await startAgent({ containerd });
-    await agent.waitHealthy();
+    world = await startAgentWorld();
+    ({ agent } = world);
   });
   after(async () => {
-    await agent.kill('SIGTERM');
     for (const s of servers) await s.close();
-    await containerd.stop();
+    await world?.stop();
   });
 
   const put = (name: string, command: string[], container: object, spec: object = {}) =>

@@ -3,31 +3,29 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Pod } from '../../src/api/types.ts';
-import { type Agent, startAgent } from '../support/agent.ts';
-import { type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+import type { Agent } from '../support/agent.ts';
+import type { PrivateContainerd } from '../support/containerd.ts';
 import { groupLimits, memoryUsage } from '../support/podCgroups.ts';
-import { putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
+import { STAY } from '../support/shellContainer.ts';
+import { type AgentWorld, putManifest, removeManifest, shownPods, startAgentWorld, testPod, until, untilReady } from './agent-world.ts';
 
 const Mi = 2 ** 20;
 /** Holds more than 12 MiB in memory, and ends at once when it is told to. */
 const hold = ['sh', '-c', 'trap "exit 0" TERM; x=$(head -c 12582912 /dev/zero | tr "\\0" x); while true; do sleep 0.1; done'];
-const light = ['sh', '-c', 'trap "exit 0" TERM; while true; do sleep 0.1; done'];
+const light = ['sh', '-c', STAY];
 const size = (milli: number, mi: number) => ({ cpu: `${milli}m`, memory: `${mi}Mi` });
 
 /** A manifest that names its UID is the same pod after a change: what it asks for then is a resize. */
 describe('in-place resize on a real containerd', () => {
+  let world: AgentWorld;
   let containerd: PrivateContainerd;
   let agent: Agent;
 
   before(async () => {
-    containerd = await startContainerd();
-    agent = await startAgent({ containerd });
-    await agent.waitHealthy();
+    world = await startAgentWorld();
+    ({ agent, containerd } = world);
   });
-  after(async () => {
-    await agent.kill('SIGTERM');
-    await containerd.stop();
-  });
+  after(() => world?.stop());
 
   const put = async (name: string, milli: number, mi: number, { command = light, restart = false } = {}) => {
     const resources = { requests: size(milli, mi), limits: size(milli, mi) };

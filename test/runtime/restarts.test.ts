@@ -1,22 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ContainerStatus } from '../../src/api/types.ts';
-import { type ConnectedRuntime, connectRuntime } from '../../src/cri/connect.ts';
-import { noRuntimeMetrics } from '../../src/cri/instrumentation.ts';
-import { systemClock } from '../../src/host/clock.ts';
-import { silentLogger } from '../../src/observe/log.ts';
-import { type Agent, startAgent } from '../support/agent.ts';
-import { BUSYBOX_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
-import { putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
+import type { ConnectedRuntime } from '../../src/cri/connect.ts';
+import type { Agent } from '../support/agent.ts';
+import { connectTo } from '../support/containerd.ts';
+import { STAY, shellContainer } from '../support/shellContainer.ts';
+import { type AgentWorld, putManifest, removeManifest, shownPods, startAgentWorld, testPod, until, untilReady } from './agent-world.ts';
 
-const stay = 'trap "exit 0" TERM; while true; do sleep 0.1; done';
-const one = (name: string, script: string, over: object = {}) => ({
-  name,
-  image: BUSYBOX_IMAGE,
-  imagePullPolicy: 'IfNotPresent',
-  command: ['sh', '-c', script],
-  ...over,
-});
 const on42 = (action: string) => ({
   restartPolicy: 'Never',
   restartPolicyRules: [{ action, exitCodes: { operator: 'In', values: [42] } }],
@@ -24,29 +14,21 @@ const on42 = (action: string) => ({
 const shared = { volumeMounts: [{ name: 'v', mountPath: '/v' }] };
 const volumes = [{ name: 'v', emptyDir: {} }];
 /** Ends once with 42, and stays the next time. */
-const once = `if [ -e /v/done ]; then ${stay}; else touch /v/done; sleep 1; exit 42; fi`;
+const once = `if [ -e /v/done ]; then ${STAY}; else touch /v/done; sleep 1; exit 42; fi`;
 
 describe('restarts on a real containerd', () => {
-  let containerd: PrivateContainerd;
+  let world: AgentWorld;
   let agent: Agent;
   let connected: ConnectedRuntime;
 
   before(async () => {
-    containerd = await startContainerd();
-    agent = await startAgent({ containerd, config: { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } } });
-    connected = await connectRuntime({
-      endpoint: containerd.endpoint,
-      timeoutMs: 10_000,
-      clock: systemClock,
-      log: silentLogger,
-      metrics: noRuntimeMetrics,
-    });
-    await agent.waitHealthy();
+    world = await startAgentWorld({ config: { crashLoopBackOff: { maxContainerRestartPeriod: '1s' } } });
+    ({ agent } = world);
+    connected = await connectTo(world.containerd);
   });
   after(async () => {
-    connected.close();
-    await agent.kill('SIGTERM');
-    await containerd.stop();
+    connected?.close();
+    await world?.stop();
   });
 
   const put = (name: string, spec: object) => putManifest(agent, `${name}.yaml`, testPod(name, [], { spec }));
@@ -60,8 +42,8 @@ describe('restarts on a real containerd', () => {
     await put('all', {
       restartPolicy: 'Never',
       volumes,
-      initContainers: [one('init', 'echo init'), one('side', stay, { restartPolicy: 'Always' })],
-      containers: [one('c', stay), one('source', once, { ...shared, ...on42('RestartAllContainers') })],
+      initContainers: [shellContainer('init', 'echo init'), shellContainer('side', STAY, { restartPolicy: 'Always' })],
+      containers: [shellContainer('c', STAY), shellContainer('source', once, { ...shared, ...on42('RestartAllContainers') })],
     });
     await untilReady(agent, 'all');
     const ip = (await statusOf('all'))?.podIP;
@@ -80,8 +62,8 @@ describe('restarts on a real containerd', () => {
   });
 
   it('a rule restarts a container that its policy would leave, and only on its exit codes', async () => {
-    await put('rule', { restartPolicy: 'Never', volumes, containers: [one('source', once, { ...shared, ...on42('Restart') })] });
-    await put('other', { restartPolicy: 'Never', containers: [one('source', 'exit 7', on42('Restart'))] });
+    await put('rule', { restartPolicy: 'Never', volumes, containers: [shellContainer('source', once, { ...shared, ...on42('Restart') })] });
+    await put('other', { restartPolicy: 'Never', containers: [shellContainer('source', 'exit 7', on42('Restart'))] });
     const source = await until(agent, 'restarted', async () => {
       const s = (await statuses('rule')).get('source');
       return s?.restartCount === 1 && s.state?.running ? s : undefined;
@@ -95,7 +77,11 @@ describe('restarts on a real containerd', () => {
   it('a container has a policy of its own', async () => {
     await put('own', {
       restartPolicy: 'Never',
-      containers: [one('c', stay), one('again', 'exit 1', { restartPolicy: 'OnFailure' }), one('no', 'exit 1')],
+      containers: [
+        shellContainer('c', STAY),
+        shellContainer('again', 'exit 1', { restartPolicy: 'OnFailure' }),
+        shellContainer('no', 'exit 1'),
+      ],
     });
     const s = await until(agent, 'restarted', async () => {
       const found = await statuses('own');
@@ -106,7 +92,7 @@ describe('restarts on a real containerd', () => {
   });
 
   it('an init container that fails again and again leaves one dead instance, not one for each try', async () => {
-    await put('fails', { initContainers: [one('bad', 'exit 3')], containers: [one('c', stay)] });
+    await put('fails', { initContainers: [shellContainer('bad', 'exit 3')], containers: [shellContainer('c', STAY)] });
     await until(agent, 'third try', async () => ((await statuses('fails')).get('bad')?.restartCount ?? 0) >= 3);
     const left = (await connected.runtime.listContainers()).filter((c) => c.labels['io.kubernetes.container.name'] === 'bad');
     assert.ok(left.length >= 1 && left.length <= 2, `${left.length} instances`);
@@ -115,7 +101,7 @@ describe('restarts on a real containerd', () => {
 
   it('a container behind one with a postStart hook starts when the hook has ended; others are not held up', async () => {
     const lifecycle = { postStart: { exec: { command: ['sh', '-c', 'sleep 2; exit 0'] } } };
-    await put('hooked', { containers: [one('first', stay, { lifecycle }), one('second', stay)] });
+    await put('hooked', { containers: [shellContainer('first', STAY, { lifecycle }), shellContainer('second', STAY)] });
     await untilReady(agent, 'hooked');
     const at = (s: ContainerStatus | undefined) => Date.parse(s?.state?.running?.startedAt ?? '');
     const s = await statuses('hooked');

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { type ConnectedRuntime, connectRuntime } from '../../src/cri/connect.ts';
+import type { ConnectedRuntime } from '../../src/cri/connect.ts';
 import { isCriError } from '../../src/cri/errors.ts';
-import { noRuntimeMetrics } from '../../src/cri/instrumentation.ts';
 import { systemClock } from '../../src/host/clock.ts';
-import { silentLogger } from '../../src/observe/log.ts';
 import { type ContractWorld, scenarios } from '../sim/contract-scenarios.ts';
 import { runSimulated } from '../sim/contract-world.ts';
-import { BUSYBOX_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+import { BUSYBOX_IMAGE, connectTo, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+import { STAY } from '../support/shellContainer.ts';
 
 /** The simulated runtime is worth what it shares with a real one: both tell each story in the same words. */
 
@@ -17,13 +16,7 @@ let cri: ConnectedRuntime | undefined;
 
 before(async () => {
   containerd = await startContainerd();
-  cri = await connectRuntime({
-    endpoint: containerd.endpoint,
-    timeoutMs: 120_000,
-    clock: systemClock,
-    log: silentLogger,
-    metrics: noRuntimeMetrics,
-  });
+  cri = await connectTo(containerd, 120_000);
 });
 
 after(async () => {
@@ -70,7 +63,7 @@ for (const [name, scenario] of Object.entries(scenarios)) {
       commands: {
         runs: sh('sleep 3600'),
         ignoresTerm: sh('trap "" TERM; while true; do sleep 1; done'),
-        obeysTerm: sh('trap "exit 0" TERM; while true; do sleep 0.1; done'),
+        obeysTerm: sh(STAY),
         exits0: sh('exit 0'),
         exits3: sh('exit 3'),
         exits4Later: sh('sleep 1.5; exit 4'),

@@ -1,44 +1,49 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Agent, startAgent } from '../support/agent.ts';
-import { BUSYBOX_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
-import { putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
+import type { Agent } from '../support/agent.ts';
+import type { PrivateContainerd } from '../support/containerd.ts';
+import { IGNORE_TERM, shellContainer } from '../support/shellContainer.ts';
+import {
+  type AgentWorld,
+  leftOf,
+  putManifest,
+  removeManifest,
+  shownPods,
+  startAgentWorld,
+  testPod,
+  until,
+  untilReady,
+} from './agent-world.ts';
 
-const one = (name: string, script: string, over: object = {}) => ({
-  name,
-  image: BUSYBOX_IMAGE,
-  imagePullPolicy: 'IfNotPresent',
-  command: ['sh', '-c', script],
-  ...over,
-});
-const ignores = 'trap "" TERM; while true; do sleep 0.1; done';
 const endsWith = (code: number, after: number) => `trap "sleep ${after}; exit ${code}" TERM; while true; do sleep 0.05; done`;
 
 describe('termination on a real containerd', () => {
+  let world: AgentWorld;
   let containerd: PrivateContainerd;
   let agent: Agent;
 
   before(async () => {
-    containerd = await startContainerd();
-    agent = await startAgent({ containerd });
-    await agent.waitHealthy();
+    world = await startAgentWorld();
+    ({ agent, containerd } = world);
   });
-  after(async () => {
-    await agent.kill('SIGTERM');
-    await containerd.stop();
-  });
+  after(() => world?.stop());
 
   const put = (name: string, spec: object) => putManifest(agent, `${name}.yaml`, testPod(name, [], { spec }));
   const status = async (name: string) => (await shownPods(agent)).get(name)?.status;
-  const left = async (name: string) =>
-    (await containerd.ctr(['containers', 'ls', `labels."io.kubernetes.pod.name"~="^${name}"`, '-q'])).trim();
   const allGone = (name: string, timeoutMs?: number) =>
-    until(agent, `nothing left of ${name}`, async () => (await left(name)) === '', timeoutMs);
+    until(agent, `nothing left of ${name}`, async () => (await leftOf(containerd, name)) === '', timeoutMs);
 
   it('past its deadline a pod has failed; SIGTERM first, SIGKILL after the grace, two seconds at the least', async () => {
     const spec = { activeDeadlineSeconds: 1, terminationGracePeriodSeconds: 1, restartPolicy: 'Never' };
-    await put('deadline', { ...spec, containers: [one('ignores', ignores), one('slow', endsWith(5, 1.2)), one('quick', endsWith(0, 0))] });
+    await put('deadline', {
+      ...spec,
+      containers: [
+        shellContainer('ignores', IGNORE_TERM),
+        shellContainer('slow', endsWith(5, 1.2)),
+        shellContainer('quick', endsWith(0, 0)),
+      ],
+    });
     const over = await until(agent, 'all ended', async () => {
       const s = await status('deadline');
       return s?.containerStatuses?.length === 3 && s.containerStatuses.every((c) => c.state?.terminated) ? s : undefined;
@@ -55,19 +60,22 @@ describe('termination on a real containerd', () => {
   });
 
   it('a pod that ignores SIGTERM has its whole grace', async () => {
-    await put('whole', { terminationGracePeriodSeconds: 4, containers: [one('ignores', ignores)] });
+    await put('whole', { terminationGracePeriodSeconds: 4, containers: [shellContainer('ignores', IGNORE_TERM)] });
     await untilReady(agent, 'whole');
     const began = performance.now();
     await removeManifest(agent, 'whole.yaml');
     await sleep(3_000);
-    assert.notEqual(await left('whole'), '', 'it runs on');
+    assert.notEqual(await leftOf(containerd, 'whole'), '', 'it runs on');
     await allGone('whole');
     const took = (performance.now() - began) / 1000;
     assert.ok(took >= 4 && took < 20, `${took.toFixed(1)} s`);
   });
 
   it('containerd dies while a pod stops: the pod ends once it is back', async () => {
-    await put('cut', { terminationGracePeriodSeconds: 5, containers: [one('ignores', ignores), one('quick', endsWith(0, 0))] });
+    await put('cut', {
+      terminationGracePeriodSeconds: 5,
+      containers: [shellContainer('ignores', IGNORE_TERM), shellContainer('quick', endsWith(0, 0))],
+    });
     await untilReady(agent, 'cut');
     await removeManifest(agent, 'cut.yaml');
     await sleep(1_500);
@@ -79,7 +87,7 @@ describe('termination on a real containerd', () => {
   });
 
   it('the agent dies while a pod stops: the next one stops it', async () => {
-    await put('orphan', { terminationGracePeriodSeconds: 6, containers: [one('ignores', ignores)] });
+    await put('orphan', { terminationGracePeriodSeconds: 6, containers: [shellContainer('ignores', IGNORE_TERM)] });
     await untilReady(agent, 'orphan');
     await removeManifest(agent, 'orphan.yaml');
     await sleep(700);
@@ -94,8 +102,11 @@ describe('termination on a real containerd', () => {
     const hook = { lifecycle: { postStart: { exec: { command: ['sleep', '1000'] } } } };
     const spec = (i: number) => ({
       terminationGracePeriodSeconds: 1,
-      initContainers: [one('init', i % 2 === 0 ? 'sleep 0.2' : 'sleep 100000'), one('side', endsWith(0, 0), { restartPolicy: 'Always' })],
-      containers: [one('c', endsWith(0, 0), i % 4 === 0 ? hook : {}), one('d', 'sleep 100000')],
+      initContainers: [
+        shellContainer('init', i % 2 === 0 ? 'sleep 0.2' : 'sleep 100000'),
+        shellContainer('side', endsWith(0, 0), { restartPolicy: 'Always' }),
+      ],
+      containers: [shellContainer('c', endsWith(0, 0), i % 4 === 0 ? hook : {}), shellContainer('d', 'sleep 100000')],
     });
     for (const [i, name] of names.entries()) {
       await put(name, spec(i));

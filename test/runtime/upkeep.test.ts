@@ -4,26 +4,22 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { freePorts } from '../../scripts/node/freePort.ts';
-import { connectRuntime } from '../../src/cri/connect.ts';
-import { noRuntimeMetrics } from '../../src/cri/instrumentation.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { ImageGc } from '../../src/images/image-gc.ts';
 import { silentLogger } from '../../src/observe/log.ts';
-import { type Agent, startAgent } from '../support/agent.ts';
-import { BUSYBOX_IMAGE, type PrivateContainerd, startContainerd } from '../support/containerd.ts';
+import type { Agent } from '../support/agent.ts';
+import { BUSYBOX_IMAGE, connectTo } from '../support/containerd.ts';
 import { begin } from '../support/kubeletClient.ts';
-import { putManifest, removeManifest, shownPods, testPod, until, untilReady } from './agent-world.ts';
+import { type AgentWorld, putManifest, removeManifest, shownPods, startAgentWorld, testPod, until, untilReady } from './agent-world.ts';
 
 describe('upkeep on a real containerd', () => {
-  let containerd: PrivateContainerd;
+  let world: AgentWorld;
   let agent: Agent;
   let port = 0;
   before(async () => {
-    containerd = await startContainerd();
     const [free = 0] = await freePorts(1);
     port = free;
-    agent = await startAgent({
-      containerd,
+    world = await startAgentWorld({
       config: {
         port,
         authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
@@ -32,12 +28,9 @@ describe('upkeep on a real containerd', () => {
         containerLogMonitorInterval: '3s',
       },
     });
-    await agent.waitHealthy();
+    ({ agent } = world);
   });
-  after(async () => {
-    await agent.kill('SIGTERM');
-    await containerd.stop();
-  });
+  after(() => world?.stop());
 
   it('logs are rotated while the container writes: count kept, older ones compressed, no line lost', async () => {
     const script =
@@ -98,13 +91,7 @@ describe('upkeep on a real containerd', () => {
   });
 
   it('an image goes when nobody uses it, and not before', async () => {
-    const connected = await connectRuntime({
-      endpoint: containerd.endpoint,
-      timeoutMs: 30_000,
-      clock: systemClock,
-      log: silentLogger,
-      metrics: noRuntimeMetrics,
-    });
+    const connected = await connectTo(world.containerd, 30_000);
     try {
       const { images, runtime } = connected;
       const removed: string[] = [];
