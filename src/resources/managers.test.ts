@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { KillableDisk, tick } from '../../test/support/killableDisk.ts';
+import { KillableDisk } from '../../test/support/killableDisk.ts';
 import { machineOf } from '../../test/support/machineShapes.ts';
 import { containersOf, guaranteedContainer, guaranteedPods, podOf } from '../../test/support/managedPods.ts';
+import { turn } from '../../test/support/setReader.ts';
 import { CpuSet } from '../api/cpuset.ts';
 import type { Pod } from '../api/types.ts';
 import { staticPolicyOptions } from '../config/cpu-policy-options.ts';
@@ -142,7 +143,7 @@ test('killed at any moment, with a full disk at times: containers that run keep 
             };
             managers.placement(pod, container).then(start, () => undefined);
           }
-          await tick();
+          await turn();
         } else if (event.kind === 'remove') {
           for (const [key, { pod: other }] of running) if (other === pod) running.delete(key);
           active.delete(pod.metadata.uid);

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { status } from '@grpc/grpc-js';
-import { readMounts } from '../../src/host/mounts.ts';
 import { attack, type Bout } from '../support/attack.ts';
 import { isMounted } from '../support/csi/backing.ts';
 import type { Fault } from '../support/csi/driver.ts';
-import { type CsiRun, CsiWorld } from '../support/csi/world.ts';
+import { CsiWorld } from '../support/csi/world.ts';
 
 /*
  * A CSI driver that answers late, twice, wrongly or never. It may hold up the pods that use its volumes, no other, and when it is
@@ -23,16 +21,6 @@ async function until(check: () => boolean): Promise<void> {
     assert.ok(performance.now() < deadline, `waited 10 s for ${String(check)}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-}
-
-/** Nothing of the world's volumes is mounted, attached or on record. */
-async function leftovers(world: CsiWorld, run: CsiRun): Promise<string[]> {
-  const { root } = world.bed;
-  await until(() => run.staged.inUse().length === 0).catch(() => {});
-  const mounts = (await readMounts()).filter((m) => m.mountPoint.startsWith(root)).map((m) => m.mountPoint);
-  const loops = execFileSync('losetup', ['-l', '-n', '-O', 'BACK-FILE'], { encoding: 'utf8' }).split('\n');
-  const files = execFileSync('find', [root, '-path', '*csi*', '-type', 'f'], { encoding: 'utf8' }).split('\n');
-  return [...mounts, ...loops.filter((line) => line.startsWith(root)), ...files.filter((line) => line !== '')];
 }
 
 /** A pod of the bad driver is mounted and taken down while the driver is at fault; meanwhile one of a good driver is. */
@@ -78,7 +66,7 @@ async function bouts(bout: Bout, call: string, faultOf: () => { fault: Fault; me
       )
         break;
     }
-    const left = await leftovers(world, run);
+    const left = await world.leftovers(run);
     if (left.length === 0) bout.harmless(ended);
     else bout.escape(`${call} ${fault.kind} left ${left[0]}`);
   }
@@ -135,7 +123,7 @@ attack('a CSI driver begins when nobody waits any more', { tries: 10, shortTries
     await until(() => isMounted(world.target(`pod-${i}`, 'bad')));
     driver.faults.clear();
     await run.manager.releaseUnknown(() => false);
-    const left = await leftovers(world, run);
+    const left = await world.leftovers(run);
     if (left.length === 0) bout.harmless('found and unmounted');
     else bout.escape(`it left ${left[0]}`);
   }

@@ -4,9 +4,9 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, statSync,
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { status } from '@grpc/grpc-js';
-import { readMounts } from '../../src/host/mounts.ts';
-import { isMounted } from '../support/csi/backing.ts';
-import { Capability } from '../support/csi/driver.ts';
+import type { Pod } from '../../src/api/types.ts';
+import { isMounted, loopFiles } from '../support/csi/backing.ts';
+import { Capability, type CsiDriver, type CsiDriverOptions } from '../support/csi/driver.ts';
 import { type CsiRun, CsiWorld } from '../support/csi/world.ts';
 import { podWith } from '../support/volumes.ts';
 
@@ -19,15 +19,17 @@ const never = new AbortController().signal;
 const options = { skip: process.getuid?.() === 0 ? false : 'needs root', timeout: 300_000 };
 
 async function nothingLeft(world: CsiWorld, run: CsiRun): Promise<void> {
-  while (run.staged.inUse().length > 0) await new Promise((resolve) => setImmediate(resolve));
-  const { root } = world.bed;
-  assert.deepEqual(
-    (await readMounts()).filter((m) => m.mountPoint.startsWith(root)),
-    [],
-  );
-  assert.equal(execFileSync('losetup', ['-l', '-n', '-O', 'BACK-FILE'], { encoding: 'utf8' }).includes(root), false);
-  const files = execFileSync('find', [root, '-path', '*csi*', '-type', 'f'], { encoding: 'utf8' });
-  assert.equal(files, '');
+  assert.deepEqual(await world.leftovers(run), []);
+}
+
+/** The pod `a` has the volume of a claim `pv` of a driver `d`. */
+async function oneMounted(world: CsiWorld, options?: Partial<CsiDriverOptions>): Promise<{ driver: CsiDriver; run: CsiRun; pod: Pod }> {
+  const driver = await world.driver('d', {}, options);
+  world.persistent('pv', 'd');
+  const run = await world.run();
+  const pod = world.podOf('a', 'pv');
+  await run.manager.mount(pod, never);
+  return { driver, run, pod };
 }
 
 describe('CSI volumes', options, () => {
@@ -78,11 +80,7 @@ describe('CSI volumes', options, () => {
 
   it('are not staged where the driver does not', async () => {
     await using world = await CsiWorld.start();
-    const driver = await world.driver('d', {}, { capabilities: [] });
-    world.persistent('pv', 'd');
-    const run = await world.run();
-    const pod = world.podOf('a', 'pv');
-    await run.manager.mount(pod, never);
+    const { driver, run, pod } = await oneMounted(world, { capabilities: [] });
     assert.equal(driver.requests('NodePublishVolume')[0]?.['stagingTargetPath'], '');
     assert.deepEqual(await run.manager.usageOf(pod).catch(() => []), []);
     await run.manager.unmount(pod, never);
@@ -116,19 +114,13 @@ describe('CSI volumes', options, () => {
 
   it('wait for a driver that is away, also to be taken down', async () => {
     await using world = await CsiWorld.start();
-    const driver = await world.driver('d', {});
-    world.persistent('pv', 'd');
-    const run = await world.run();
-    const pod = world.podOf('a', 'pv');
-    await run.manager.mount(pod, never);
+    const { driver, run, pod } = await oneMounted(world);
     world.unregister(driver);
     await assert.rejects(run.manager.unmount(pod, never), /driver name d not found in the list of registered CSI drivers/);
     assert.equal(isMounted(world.target('a', 'pv')), true);
     const other = world.podOf('b', 'pv');
     const mounted = run.manager.mount(other, never);
-    while (!world.bed.events.some((e) => e.includes('not found in the list of registered CSI drivers'))) {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await world.told('not found in the list of registered CSI drivers');
     world.register(driver);
     run.manager.poke('b');
     await mounted;
@@ -138,11 +130,7 @@ describe('CSI volumes', options, () => {
 
   it('that take long to be taken down do not hold up the end of the agent', async () => {
     await using world = await CsiWorld.start();
-    const driver = await world.driver('d', {});
-    world.persistent('pv', 'd');
-    const run = await world.run();
-    const pod = world.podOf('a', 'pv');
-    await run.manager.mount(pod, never);
+    const { driver, run, pod } = await oneMounted(world);
     const gate = Promise.withResolvers<void>();
     driver.faults.set('NodeUnpublishVolume', { kind: 'slow', until: gate.promise });
     const stop = new AbortController();
@@ -170,10 +158,7 @@ describe('CSI volumes', options, () => {
     assert.equal(lstatSync(join(devices, 'pv/dev/a')).isBlockDevice(), true);
     assert.equal(JSON.parse(readFileSync(join(devices, 'pv/data/vol_data.json'), 'utf8')).specVolID, 'pv');
     assert.equal(driver.requests('NodeStageVolume')[0]?.['stagingTargetPath'], join(devices, 'staging/pv'));
-    assert.match(
-      execFileSync('losetup', ['-l', '-n', '-O', 'BACK-FILE'], { encoding: 'utf8' }),
-      new RegExp(`${join(devices, 'pv/dev/a')}\n`),
-    );
+    assert.ok(loopFiles().includes(join(devices, 'pv/dev/a')));
     assert.deepEqual(await run.manager.devicesOf(pod, pod.spec.containers[0] ?? { name: '' }), [
       { hostPath: link, containerPath: '/dev/v', permissions: 'mrw' },
     ]);
@@ -252,9 +237,7 @@ describe('CSI volumes', options, () => {
     const abort = new AbortController();
     driver.faults.set('NodePublishVolume', { kind: 'error', code: status.INVALID_ARGUMENT, text: 'no such colour' });
     const mounting = run.manager.mount(pod, abort.signal).catch((err: unknown) => err);
-    while (!world.bed.events.some((e) => e.includes('rpc error: code = InvalidArgument desc = no such colour'))) {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await world.told('rpc error: code = InvalidArgument desc = no such colour');
     abort.abort();
     await mounting;
     // Somebody has put a file where the volume should be.

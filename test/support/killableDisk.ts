@@ -1,4 +1,5 @@
 import type { Files } from '../../src/host/files.ts';
+import { turn } from './setReader.ts';
 
 interface PendingWrite {
   path: string;
@@ -26,7 +27,7 @@ export class KillableDisk {
 
   /** Ends every write under way, and those that follow from it. */
   async settle(fails = false): Promise<void> {
-    await tick();
+    await turn();
     while (this.#pending.length > 0) {
       for (const { path, text, done } of this.#pending.splice(0)) {
         if (fails) done(Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' }));
@@ -35,7 +36,7 @@ export class KillableDisk {
           done();
         }
       }
-      await tick();
+      await turn();
       if (fails) return;
     }
   }
@@ -45,6 +46,3 @@ export class KillableDisk {
     for (const { path, text } of this.#pending.splice(0)) if (reached) this.texts.set(path, text);
   }
 }
-
-/** Lets every promise go on that can. */
-export const tick = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -68,6 +68,13 @@ export class Backing {
   }
 }
 
+/** Files that the loop devices of this machine show. */
+export function loopFiles(): string[] {
+  return run('losetup', '-l', '-n', '-O', 'BACK-FILE')
+    .split('\n')
+    .map((line) => line.trim());
+}
+
 export function isMounted(path: string): boolean {
   return mountsAt(path) > 0;
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { systemClock } from '../../../src/host/clock.ts';
 import { FileThreads } from '../../../src/host/file-threads/file-threads.ts';
 import { nodeFiles } from '../../../src/host/files-node.ts';
 import { nodeLoops } from '../../../src/host/loop-devices.ts';
-import { nodeMounts } from '../../../src/host/mounts.ts';
+import { nodeMounts, readMounts } from '../../../src/host/mounts.ts';
 import type { PersistentVolumeClaim } from '../../../src/kube/types.ts';
 import { silentLogger } from '../../../src/observe/log.ts';
 import type { DriverSpec } from '../../../src/volumes/csi/csi-objects.ts';
@@ -18,7 +19,10 @@ import { StagedVolumes } from '../../../src/volumes/csi/staged-volumes.ts';
 import { CsiVolumesService } from '../../../src/volumes/csi/volumes-service.ts';
 import type { VolumeManager } from '../../../src/volumes/manager.ts';
 import { giveToGroup } from '../../../src/volumes/ownership.ts';
+import { bedPrefix } from '../leftovers.ts';
+import { turn } from '../setReader.ts';
 import { podWith, type VolumesBed, volumesBed } from '../volumes.ts';
+import { loopFiles } from './backing.ts';
 import { CsiDriver, type CsiDriverOptions } from './driver.ts';
 
 /** One run of the agent's CSI part. */
@@ -47,7 +51,7 @@ export class CsiWorld implements AsyncDisposable {
 
   /** `timeoutMs`: how long a call to a driver may take. */
   static async start(timeoutMs = 5_000): Promise<CsiWorld> {
-    return new CsiWorld(await volumesBed(), await mkdtemp(join(tmpdir(), 'kts-csi-data-')), timeoutMs);
+    return new CsiWorld(await volumesBed(), await mkdtemp(join(tmpdir(), bedPrefix('csi'))), timeoutMs);
   }
 
   /** The agent begins, and knows nothing but what is on disk. */
@@ -165,6 +169,25 @@ export class CsiWorld implements AsyncDisposable {
   /** Where the pod finds the volume of the claim. */
   target(uid: string, claim: string): string {
     return join(this.bed.podsDir, uid, 'volumes/kubernetes.io~csi', claim, 'mount');
+  }
+
+  /** Waits until an event says `text`. */
+  async told(text: string): Promise<void> {
+    while (!this.bed.events.some((event) => event.includes(text))) await turn();
+  }
+
+  /** What is staged, mounted, attached or on record of the agent's volumes, once the run has had time to give them up. */
+  async leftovers({ staged }: CsiRun): Promise<string[]> {
+    const { root } = this.bed;
+    for (const end = performance.now() + 10_000; staged.inUse().length > 0 && performance.now() < end; ) await turn();
+    const mounts = (await readMounts()).map((mount) => mount.mountPoint);
+    const files = execFileSync('find', [root, '-path', '*csi*', '-type', 'f'], { encoding: 'utf8' }).split('\n');
+    return [
+      ...staged.inUse().map(({ name }) => `${name} is staged`),
+      ...mounts.filter((path) => path.startsWith(root)),
+      ...loopFiles().filter((path) => path.includes(root)),
+      ...files.filter((path) => path !== ''),
+    ];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
