@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { CsiBed } from '../support/csi/bed.ts';
 import { CsiDriver } from '../support/csi/driver.ts';
+import { bedPrefix } from '../support/leftovers.ts';
 import { startCluster } from './cluster/cluster.ts';
 
 /*
@@ -18,7 +19,7 @@ test('CSI drivers and their volumes', { timeout: 600_000 }, async (t) => {
   const node = await cluster.addNode({ config: { syncFrequency: '2s' } });
   await node.waitReady();
   const { api } = cluster;
-  const dataDir = await mkdtemp(join(tmpdir(), 'kts-csi-'));
+  const dataDir = await mkdtemp(join(tmpdir(), bedPrefix('csi')));
   t.after(() => rm(dataDir, { recursive: true }));
   const bed = new CsiBed(cluster, node, dataDir);
   const csiNode = `/apis/storage.k8s.io/v1/csinodes/${node.name}`;

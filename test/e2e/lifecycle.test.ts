@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { readFile, readlink } from 'node:fs/promises';
 import test from 'node:test';
 import { BUSYBOX_IMAGE } from '../support/containerd.ts';
-import { type ApiObject, ApiRequestError } from './cluster/apiClient.ts';
+import { IGNORE_TERM, STAY, shellContainer } from '../support/shellContainer.ts';
+import type { ApiObject } from './cluster/apiClient.ts';
 import { startCluster } from './cluster/cluster.ts';
 import { isReady } from './cluster/node.ts';
+import { podGone, podOutput } from './cluster/pods.ts';
 
 /*
  * What of the life of a pod only shows through an API server: ephemeral containers, a grace that shrinks, deadlines, readiness
@@ -13,15 +15,6 @@ import { isReady } from './cluster/node.ts';
 
 const Pods = '/api/v1/namespaces/default/pods';
 const nodeName = 'n1';
-const stay = 'trap "exit 0" TERM; while true; do sleep 0.1; done';
-const ignores = 'trap "" TERM; while true; do sleep 0.1; done';
-const container = (name: string, script: string, over: object = {}) => ({
-  name,
-  image: BUSYBOX_IMAGE,
-  imagePullPolicy: 'IfNotPresent',
-  command: ['sh', '-c', script],
-  ...over,
-});
 const podOf = (name: string, containers: object[], spec: object = {}) => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -37,25 +30,14 @@ test('the life of pods through the API server', { timeout: 600_000 }, async (t) 
 
   const find = (pod: string) => api.find(`${Pods}/${pod}`);
   const ready = (pod: string) => cluster.until(`${pod} to be ready`, async () => isReady(await find(pod)), 30_000);
-  const gone = (pod: string, timeoutMs: number) =>
-    cluster.until(`${pod} to be gone`, async () => (await find(pod)) === undefined, timeoutMs);
   const events = async (pod: string): Promise<ApiObject[]> =>
     api.list(`/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${pod}`);
-  const output = (pod: string, name: string, pattern: RegExp) =>
-    cluster.until(`the output of ${pod}/${name} to match ${pattern}`, async () => {
-      try {
-        const text = await api.text(`${Pods}/${pod}/log?container=${name}`);
-        return pattern.test(text) && text;
-      } catch (error) {
-        if (error instanceof ApiRequestError) return false;
-        throw error;
-      }
-    });
+  const output = (pod: string, name: string, pattern: RegExp) => podOutput(cluster, pod, pattern, { container: name });
 
   await t.test(
     'kubectl debug: an ephemeral container starts beside the others, sees the processes of its target, and ends for good',
     async () => {
-      await api.post(Pods, podOf('a', [container('c', `echo up; : main-of-a; ${stay}`), container('d', stay)]));
+      await api.post(Pods, podOf('a', [shellContainer('c', `echo up; : main-of-a; ${STAY}`), shellContainer('d', STAY)]));
       await ready('a');
       const script = 'ps -o args; sleep 2; exit 7';
       await cluster.kubectl([
@@ -86,18 +68,18 @@ test('the life of pods through the API server', { timeout: 600_000 }, async (t) 
   );
 
   await t.test('a grace that is made shorter while the pod waits counts at once', async () => {
-    await api.post(Pods, podOf('slow', [container('c', ignores)], { terminationGracePeriodSeconds: 600 }));
+    await api.post(Pods, podOf('slow', [shellContainer('c', IGNORE_TERM)], { terminationGracePeriodSeconds: 600 }));
     await ready('slow');
     await api.delete(`${Pods}/slow`);
     await cluster.until('its end has begun', async () => (await events('slow')).some((e) => e['reason'] === 'Killing'));
     const began = performance.now();
     await api.delete(`${Pods}/slow`, { graceSeconds: 2 });
-    await gone('slow', 30_000);
+    await podGone(cluster, 'slow', 30_000);
     assert.ok(performance.now() - began >= 2_000, 'it had its two seconds');
   });
 
   await t.test('a pod past its deadline has failed, and says so', async () => {
-    await api.post(Pods, podOf('late', [container('c', ignores)], { activeDeadlineSeconds: 2 }));
+    await api.post(Pods, podOf('late', [shellContainer('c', IGNORE_TERM)], { activeDeadlineSeconds: 2 }));
     const { status } = await cluster.until('late to fail', async () => {
       const pod = await find('late');
       return pod?.status?.phase === 'Failed' && pod;
@@ -109,7 +91,7 @@ test('the life of pods through the API server', { timeout: 600_000 }, async (t) 
   });
 
   await t.test('a readiness gate holds the pod back until somebody sets its condition', async () => {
-    await api.post(Pods, podOf('gated', [container('c', stay)], { readinessGates: [{ conditionType: 'example.com/open' }] }));
+    await api.post(Pods, podOf('gated', [shellContainer('c', STAY)], { readinessGates: [{ conditionType: 'example.com/open' }] }));
     const condition = async (type: string) => (await find('gated'))?.status?.conditions?.find((c: { type: string }) => c.type === type);
     await cluster.until('its containers to be ready', async () => (await condition('ContainersReady'))?.status === 'True');
     assert.equal((await condition('Ready'))?.reason, 'ReadinessGatesNotReady');
@@ -123,7 +105,7 @@ test('the life of pods through the API server', { timeout: 600_000 }, async (t) 
   await t.test('a sysctl that is not allowed, and AppArmor where there is none: refused, with the reason', async () => {
     await api.post(
       Pods,
-      podOf('sysctl', [container('c', stay)], { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } }),
+      podOf('sysctl', [shellContainer('c', STAY)], { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } }),
     );
     const refused = await cluster.until('a refusal', async () => {
       const pod = await find('sysctl');
@@ -141,7 +123,7 @@ test('the life of pods through the API server', { timeout: 600_000 }, async (t) 
       hostAliases: [{ ip: '192.0.2.77', hostnames: ['one.example', 'two.example'] }],
       securityContext: { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '1000' }] },
     };
-    await api.post(Pods, podOf('shared', [container('c', `: main-of-shared; ${stay}`), container('see', see)], spec));
+    await api.post(Pods, podOf('shared', [shellContainer('c', `: main-of-shared; ${STAY}`), shellContainer('see', see)], spec));
     const text = await output('shared', 'see', /^END$/m);
     assert.match(text, /main-of-shared/);
     assert.match(text, /^192\.0\.2\.77\tone\.example\ttwo\.example$/m);
@@ -151,7 +133,7 @@ test('the life of pods through the API server', { timeout: 600_000 }, async (t) 
 
   await t.test('a pod in the namespaces of the node sees what the node sees', async () => {
     const see = 'for n in pid ipc; do readlink /proc/self/ns/$n; done; echo END; sleep 3600';
-    await api.post(Pods, podOf('host', [container('see', see)], { hostNetwork: true, hostPID: true, hostIPC: true }));
+    await api.post(Pods, podOf('host', [shellContainer('see', see)], { hostNetwork: true, hostPID: true, hostIPC: true }));
     const text = await output('host', 'see', /END/);
     const kinds = ['pid', 'ipc'];
     for (const kind of kinds) {
@@ -171,7 +153,7 @@ test('the life of pods through the API server', { timeout: 600_000 }, async (t) 
       overhead: { podFixed: { memory: '32Mi', cpu: '100m' } },
     });
     const resources = { limits: { memory: '64Mi', cpu: '100m' } };
-    const pod = await api.post(Pods, podOf('heavy', [container('c', stay, { resources })], { runtimeClassName: 'heavy' }));
+    const pod = await api.post(Pods, podOf('heavy', [shellContainer('c', STAY, { resources })], { runtimeClassName: 'heavy' }));
     await ready('heavy');
     const path = `/sys/fs/cgroup/memory${node.containerd.cgroupRoot}/kubepods/pod${pod.metadata.uid}/memory.limit_in_bytes`;
     const unified = `/sys/fs/cgroup${node.containerd.cgroupRoot}/kubepods/pod${pod.metadata.uid}/memory.max`;

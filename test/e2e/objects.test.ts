@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'node:test';
-import { BUSYBOX_IMAGE } from '../support/containerd.ts';
 import { privateRegistry } from '../support/privateRegistry.ts';
-import { type ApiObject, ApiRequestError } from './cluster/apiClient.ts';
+import { shellContainer } from '../support/shellContainer.ts';
+import type { ApiObject } from './cluster/apiClient.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import type { ClusterNode } from './cluster/node.ts';
+import { podOutput } from './cluster/pods.ts';
 
 /*
  * What pods read of the API server by name, on a real one: environment, volumes, the token of the service account,
@@ -29,7 +30,7 @@ const podOf = (name: string, script: string, { container = {}, spec = {} }: PodO
   metadata: { name },
   spec: {
     terminationGracePeriodSeconds: 0,
-    containers: [{ name: 'c', image: BUSYBOX_IMAGE, imagePullPolicy: 'IfNotPresent', command: ['sh', '-c', script], ...container }],
+    containers: [shellContainer('c', script, container)],
     ...spec,
   },
 });
@@ -54,20 +55,7 @@ class Bed {
 
   /** Waits until the container's output matches. */
   output(pod: string, pattern: RegExp, timeoutMs?: number): Promise<string> {
-    return this.cluster.until(
-      `the output of ${pod} to match ${pattern}`,
-      async () => {
-        try {
-          const text = await this.api.text(`${Pods}/${pod}/log`);
-          return pattern.test(text) && text;
-        } catch (error) {
-          // Not started yet.
-          if (error instanceof ApiRequestError) return false;
-          throw error;
-        }
-      },
-      timeoutMs,
-    );
+    return podOutput(this.cluster, pod, pattern, { timeoutMs });
   }
 
   waiting(pod: string): Promise<{ reason: string; message: string }> {

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { nodeMounts } from '../../src/host/mounts.ts';
-import { BUSYBOX_IMAGE } from '../support/containerd.ts';
 import { bedPrefix } from '../support/leftovers.ts';
-import { ApiRequestError } from './cluster/apiClient.ts';
+import { shellContainer } from '../support/shellContainer.ts';
 import { startCluster } from './cluster/cluster.ts';
+import { podGone, podOutput } from './cluster/pods.ts';
 
 /* Volumes that need the API server beside the kernel: claims, trust bundles, certificates of pods. */
 
@@ -24,7 +24,7 @@ const podOf = (name: string, script: string, volumes: object[], volumeMounts: ob
   spec: {
     terminationGracePeriodSeconds: 0,
     volumes,
-    containers: [{ name: 'c', image: BUSYBOX_IMAGE, imagePullPolicy: 'IfNotPresent', command: ['sh', '-c', script], volumeMounts }],
+    containers: [shellContainer('c', script, { volumeMounts })],
   },
 });
 
@@ -34,22 +34,8 @@ test('volumes through the API server', { timeout: 600_000 }, async (t) => {
   await node.waitReady();
   const { api } = cluster;
   const scratch = await mkdtemp(join(tmpdir(), bedPrefix('claims')));
-  const output = (pod: string, pattern: RegExp) =>
-    cluster.until(`the output of ${pod} to match ${pattern}`, async () => {
-      try {
-        return pattern.test(await api.text(`${Pods}/${pod}/log`));
-      } catch (error) {
-        if (error instanceof ApiRequestError) return false;
-        throw error;
-      }
-    });
-  const gone = (pod: string) =>
-    cluster.until(`${pod} to be gone`, () =>
-      api.get(`${Pods}/${pod}`).then(
-        () => false,
-        (error: unknown) => error instanceof ApiRequestError && error.status === 404,
-      ),
-    );
+  const output = (pod: string, pattern: RegExp) => podOutput(cluster, pod, pattern);
+  const gone = (pod: string) => podGone(cluster, pod);
 
   try {
     await t.test('a claim of a local directory: what a pod has written is there for the next', async () => {

@@ -1,4 +1,4 @@
-import { BUSYBOX_IMAGE } from '../support/containerd.ts';
+import { shellContainer } from '../support/shellContainer.ts';
 
 /** What a container asks for and may have. */
 export interface Sizes {
@@ -7,7 +7,7 @@ export interface Sizes {
 }
 
 export function shell(script: string, resources: Sizes = {}, more: Record<string, unknown> = {}, name = 'c'): Record<string, unknown> {
-  return { name, image: BUSYBOX_IMAGE, imagePullPolicy: 'IfNotPresent', command: ['sh', '-c', script], resources, ...more };
+  return shellContainer(name, script, { resources, ...more });
 }
 
 /** Takes memory one MiB after another and keeps it. */

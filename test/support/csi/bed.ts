@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ApiObject, ApiRequestError } from '../../e2e/cluster/apiClient.ts';
+import type { ApiObject } from '../../e2e/cluster/apiClient.ts';
 import type { Cluster } from '../../e2e/cluster/cluster.ts';
 import type { ClusterNode } from '../../e2e/cluster/node.ts';
-import { BUSYBOX_IMAGE } from '../containerd.ts';
+import { podGone, podOutput } from '../../e2e/cluster/pods.ts';
+import { shellContainer } from '../shellContainer.ts';
+import { loopFiles } from './backing.ts';
 import { CsiDriver, type CsiDriverOptions } from './driver.ts';
 
 const Pods = '/api/v1/namespaces/default/pods';
@@ -95,7 +96,7 @@ export class CsiBed {
       metadata: { name },
       spec: {
         terminationGracePeriodSeconds: 1,
-        containers: [{ name: 'c', image: BUSYBOX_IMAGE, imagePullPolicy: 'IfNotPresent', command: ['sh', '-c', script], ...use }],
+        containers: [shellContainer('c', script, use)],
         volumes: [{ name: 'v', ...volume }],
         ...more.spec,
       },
@@ -119,15 +120,7 @@ export class CsiBed {
 
   /** Waits until the container's output matches. */
   output(pod: string, pattern: RegExp): Promise<string> {
-    return this.cluster.until(`the output of ${pod} to match ${pattern}`, async () => {
-      try {
-        const text = await this.api.text(`${Pods}/${pod}/log`);
-        return pattern.test(text) && text;
-      } catch (error) {
-        if (error instanceof ApiRequestError) return false;
-        throw error;
-      }
-    });
+    return podOutput(this.cluster, pod, pattern);
   }
 
   /** Waits for an event of an object; gives its message. */
@@ -149,8 +142,8 @@ export class CsiBed {
     await this.api.delete(`${Pods}/${pod}`);
   }
 
-  async gone(pod: string, timeoutMs = 40_000): Promise<void> {
-    await this.cluster.until(`${pod} to be gone`, async () => (await this.api.find(`${Pods}/${pod}`)) === undefined, timeoutMs);
+  gone(pod: string, timeoutMs = 40_000): Promise<void> {
+    return podGone(this.cluster, pod, timeoutMs);
   }
 
   async removed(pod: string): Promise<void> {
@@ -173,8 +166,7 @@ export class CsiBed {
       const mounts = (await readFile('/proc/self/mountinfo', 'utf8'))
         .split('\n')
         .filter((line) => line.includes(rootDir) && line.includes('csi'));
-      const loops = execFileSync('losetup', ['-l', '-n', '-O', 'BACK-FILE'], { encoding: 'utf8' });
-      const isFree = !loops.includes(rootDir) && !loops.includes(this.dataDir);
+      const isFree = !loopFiles().some((file) => file.includes(rootDir) || file.includes(this.dataDir));
       const status = (await this.node.get())?.status;
       const used = (status?.volumesInUse as string[] | undefined) ?? [];
       return (
