@@ -101,11 +101,9 @@ attack('configMap, secret and projected keys that are no file names', { tries: 1
         items: { configMap: { name: 'good', items } },
       })) {
         const uid = `keys-${index}-${kind.toLowerCase()}`;
-        const stop = new AbortController();
-        const manager = bed.restarted({ events: { event: (_o, _t, _r, message) => stop.abort(new Error(message)) } });
         const pod = podWith(uid, [{ name: 'v', ...source }]);
         // A path of several parts, all of them names, is one that can be shown.
-        const isShown = await manager.mount(pod, stop.signal).then(
+        const isShown = await bed.mountOnce(pod).then(
           () => true,
           () => false,
         );
@@ -165,14 +163,11 @@ attack('a hostPath type that lies, and one that changes while it is checked', { 
     await mkdir(at('dir'), { recursive: true });
     await writeFile(at('file'), '');
     await symlink(join(outside, 'made'), at('dangling'));
-    const mount = (path: string, type: string) => {
-      const stop = new AbortController();
-      const manager = bed.restarted({ events: { event: (_o, _t, _r, message) => stop.abort(new Error(message)) } });
-      return manager.mount(podWith('host', [{ name: 'h', hostPath: { path, type } }]), stop.signal).then(
+    const mount = (path: string, type: string) =>
+      bed.mountOnce(podWith('host', [{ name: 'h', hostPath: { path, type } }])).then(
         () => true,
         () => false,
       );
-    };
     for (const type of [
       'Directory',
       'DirectoryOrCreate',

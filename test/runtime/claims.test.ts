@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Pod } from '../../src/api/types.ts';
 import { nodeMounts } from '../../src/host/mounts.ts';
 import type { PersistentVolumeSpec } from '../../src/kube/types.ts';
+import { loopFiles } from '../support/csi/backing.ts';
 import { podWith, type VolumesBed, volumesBed } from '../support/volumes.ts';
 
 const { signal } = new AbortController();
@@ -32,16 +33,8 @@ describe('claims on the real kernel', () => {
   const claimed = (uid: string, claimName: string, more: Partial<Pod['spec']> = {}) =>
     podWith(uid, [{ name: 'data', persistentVolumeClaim: { claimName } }], undefined, more);
   const dirOf = (uid: string, pv: string) => join(bed.podsDir, uid, 'volumes/kubernetes.io~local-volume', pv);
-  /** The first failure ends the wait, its text is the rejection. */
-  const refused = async (pod: Pod, text: RegExp) => {
-    const stop = new AbortController();
-    const manager = bed.restarted({ events: { event: (_o, _t, _r, message) => stop.abort(new Error(message)) } });
-    await assert.rejects(manager.mount(pod, stop.signal), text);
-  };
-  const loops = () =>
-    execFileSync('losetup', ['-l', '-n', '-O', 'BACK-FILE'], { encoding: 'utf8' })
-      .split('\n')
-      .filter((line) => line.startsWith(bed.root));
+  const refused = (pod: Pod, text: RegExp) => assert.rejects(bed.mountOnce(pod), text);
+  const loops = () => loopFiles().filter((file) => file.startsWith(bed.root));
 
   it('binds a local directory for two pods, gives it to their group once, and keeps what is in it', async () => {
     const path = join(bed.root, 'local-dir');

@@ -190,10 +190,8 @@ describe('volumes on the real kernel', () => {
     server.unref();
     const setUp = async (path: string, type?: string) => {
       const pod = podWith('host', [{ name: 'h', hostPath: { path, ...(type === undefined ? {} : { type }) } }]);
-      const stop = new AbortController();
       // The first failure is enough: the retries are another test's.
-      const mounted = bed.restarted({ events: { event: (_o, _t, _r, message) => stop.abort(new Error(message)) } }).mount(pod, stop.signal);
-      await mounted;
+      await bed.mountOnce(pod);
       return (await bed.manager.mountsOf(pod, pod.spec.containers[0] ?? { name: '' }, []))[0]?.hostPath;
     };
     for (const [name, type] of [
@@ -233,9 +231,7 @@ describe('volumes on the real kernel', () => {
     const pod = podWith('huge', [{ name: 'h', emptyDir: { medium: 'HugePages' } }]);
     const [container] = pod.spec.containers;
     assert.ok(container);
-    const stop = new AbortController();
-    const manager = bed.restarted({ events: { event: (_o, _t, _r, message) => stop.abort(new Error(message)) } });
-    await assert.rejects(manager.mount(pod, stop.signal), /medium "HugePages" needs containers that request huge pages of one size/);
+    await assert.rejects(bed.mountOnce(pod), /medium "HugePages" needs containers that request huge pages of one size/);
     container.resources = { requests: { 'hugepages-2Mi': '4Mi' } };
     await bed.manager.mount(pod, signal);
     const mounted = (await nodeMounts.below(bed.root)).find((m) => m.fsType === 'hugetlbfs');

@@ -66,6 +66,8 @@ export interface VolumesBed {
   events: string[];
   /** A manager that knows nothing of the first one, as after a restart. */
   restarted(more?: Partial<VolumeManagerDeps>): VolumeManager;
+  /** Mounts as a new manager; its first failure ends the wait, and its text is the rejection. */
+  mountOnce(pod: Pod): Promise<void>;
   /** Unmounts and removes everything. */
   remove(): Promise<void>;
 }
@@ -99,13 +101,19 @@ export async function volumesBed(more: Partial<VolumeManagerDeps> = {}): Promise
     noSwap: true,
     ...more,
   };
+  const restarted = (again: Partial<VolumeManagerDeps> = {}) => new VolumeManager({ ...deps, ...again });
   return {
     root,
     podsDir,
     objects,
     events,
     manager: new VolumeManager(deps),
-    restarted: (again = {}) => new VolumeManager({ ...deps, ...again }),
+    restarted,
+    async mountOnce(pod) {
+      const stop = new AbortController();
+      const manager = restarted({ events: { event: (_object, _type, _reason, message) => stop.abort(new Error(message)) } });
+      await manager.mount(pod, stop.signal);
+    },
     async remove() {
       await nodeMounts.unmountAll((await nodeMounts.below(root)).map((mount) => mount.mountPoint));
       await rm(root, { recursive: true, force: true });
