@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { readCgroupStats } from './cgroup-stats.ts';
+import { readCgroupMemory, readCgroupStats } from './cgroup-stats.ts';
 import { sharesOfWeight } from './cpu.ts';
 import { blkioCounts, flatKeyed, ioStat, pressure, singleNumber } from './stat-files.ts';
 
@@ -98,6 +98,28 @@ test('a group that is gone has neither CPU nor memory', async () => {
     const stats = await readCgroupStats(group(version, {}), '/gone', at);
     assert.deepEqual([stats.cpu, stats.memory, stats.pids], [undefined, undefined, undefined]);
   }
+});
+
+test('memory alone is what the whole statistics say of it, from three files', async () => {
+  const figure = fc.option(fc.constantFrom('0\n', '5000\n', 'max\n', '9223372036854771712\n', 'x'), { nil: undefined });
+  const stat = fc.option(fc.constantFrom('', 'anon 7\nfile 9\ninactive_file 3\n', 'total_inactive_file 2000\n'), { nil: undefined });
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(1 as const, 2 as const), stat, figure, figure, async (version, breakdown, usage, limit) => {
+      const names = version === 1 ? ['memory.usage_in_bytes', 'memory.limit_in_bytes'] : ['memory.current', 'memory.max'];
+      const files = [['memory.stat', breakdown], ...names.map((name, i) => [name, [usage, limit][i]])].filter(
+        ([, text]) => text !== undefined,
+      );
+      const cgroups = group(version, Object.fromEntries(files));
+      const asked: string[] = [];
+      const read = (path: string, file: string) => {
+        asked.push(file);
+        return cgroups.read(path, file);
+      };
+      const all = await readCgroupStats(cgroups, '/p', at);
+      assert.deepEqual(await readCgroupMemory({ version, read }, '/p'), { workingSet: all.memory?.workingSet, limit: all.limits.memory });
+      assert.deepEqual(asked.sort(), ['memory.stat', ...names].sort());
+    }),
+  );
 });
 
 test('no text of the kernel makes the readers throw, or give what is no number', () => {

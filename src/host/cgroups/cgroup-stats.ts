@@ -84,6 +84,25 @@ export async function readCgroupStats(fs: Files, path: CgroupPath, nowMs: () => 
   return fs.version === 1 ? statsV1(atMs, read) : statsV2(atMs, read);
 }
 
+/** What a group uses of its memory. Infinity is no limit. */
+export interface CgroupMemoryUse {
+  /** Undefined: the group is gone, or the controller is not there. */
+  workingSet: number | undefined;
+  limit: number;
+}
+
+/** The same memory and limit as `readCgroupStats`, from the three files that tell them: for whoever looks often. */
+export async function readCgroupMemory(fs: Files, path: CgroupPath): Promise<CgroupMemoryUse> {
+  const read = (file: string) => fs.read(path, file).catch(() => undefined);
+  const files = memoryFiles[fs.version];
+  const [breakdown, current, most] = await Promise.all([read('memory.stat'), read(files.usage), read(files.limit)]);
+  const limit = memoryLimit(fs.version, singleNumber(most));
+  if (breakdown === undefined) return { workingSet: undefined, limit };
+  const stat = flatKeyed(breakdown);
+  const usage = fs.version === 1 ? singleNumber(current) : usageV2(stat, singleNumber(current));
+  return { workingSet: usage === undefined ? undefined : memory(stat, usage, memoryNames[fs.version]).workingSet, limit };
+}
+
 type Read = (file: string) => Promise<string | undefined>;
 
 async function statsV1(atMs: number, read: Read): Promise<CgroupStats> {
@@ -120,7 +139,7 @@ async function statsV1(atMs: number, read: Read): Promise<CgroupStats> {
       ? {}
       : {
           memory: {
-            ...memory(flatKeyed(stat), used, v1Memory),
+            ...memory(flatKeyed(stat), used, memoryNames[1]),
             maxUsage: number('memory.max_usage_in_bytes') ?? 0,
             failcnt: number('memory.failcnt') ?? 0,
             kernel: number('memory.kmem.usage_in_bytes') ?? 0,
@@ -133,7 +152,7 @@ async function statsV1(atMs: number, read: Read): Promise<CgroupStats> {
       cpuShares: number('cpu.shares') ?? 0,
       cpuPeriod: number('cpu.cfs_period_us') ?? 0,
       cpuQuota: Number.isFinite(quota) ? quota : 0,
-      memory: unlimited(number('memory.limit_in_bytes')),
+      memory: memoryLimit(1, number('memory.limit_in_bytes')),
       swap: unlimited(number('memory.memsw.limit_in_bytes') ?? 0),
       memoryReservation: unlimited(number('memory.soft_limit_in_bytes')),
     },
@@ -208,7 +227,7 @@ async function statsV2(atMs: number, read: Read): Promise<CgroupStats> {
       ? {}
       : {
           memory: {
-            ...memory(stat, number('memory.current') ?? (stat.get('anon') ?? 0) + (stat.get('file') ?? 0), v2Memory),
+            ...memory(stat, usageV2(stat, number('memory.current')), memoryNames[2]),
             maxUsage: number('memory.peak') ?? 0,
             swap: number('memory.swap.current') ?? 0,
             eventsHigh: event.get('high') ?? 0,
@@ -224,7 +243,7 @@ async function statsV2(atMs: number, read: Read): Promise<CgroupStats> {
       cpuShares: weight === undefined ? 0 : sharesOfWeight(weight),
       cpuPeriod: singleNumber(period) ?? 0,
       cpuQuota: quota === 'max' ? 0 : (singleNumber(quota) ?? 0),
-      memory: number('memory.max') ?? Number.POSITIVE_INFINITY,
+      memory: memoryLimit(2, number('memory.max')),
       swap: number('memory.swap.max') ?? 0,
       memoryReservation: number('memory.min') ?? 0,
     },
@@ -243,17 +262,34 @@ const v2Numbers = [
   'pids.max',
 ] as const;
 
-const v1Memory = {
-  cache: 'total_cache',
-  rss: 'total_rss',
-  swap: 'total_swap',
-  mapped: 'total_mapped_file',
-  active: 'total_active_file',
-  inactive: 'total_inactive_file',
-};
-const v2Memory = { cache: 'file', rss: 'anon', swap: '', mapped: 'file_mapped', active: 'active_file', inactive: 'inactive_file' };
+const memoryFiles = {
+  1: { usage: 'memory.usage_in_bytes', limit: 'memory.limit_in_bytes' },
+  2: { usage: 'memory.current', limit: 'memory.max' },
+} as const;
 
-function memory(stat: ReadonlyMap<string, number>, usage: number, names: typeof v1Memory): CgroupMemory {
+/** What the figures are called in memory.stat. */
+const memoryNames = {
+  1: {
+    cache: 'total_cache',
+    rss: 'total_rss',
+    swap: 'total_swap',
+    mapped: 'total_mapped_file',
+    active: 'total_active_file',
+    inactive: 'total_inactive_file',
+  },
+  2: { cache: 'file', rss: 'anon', swap: '', mapped: 'file_mapped', active: 'active_file', inactive: 'inactive_file' },
+} as const;
+
+/** The v2 root has no file of its usage. */
+function usageV2(stat: ReadonlyMap<string, number>, current: number | undefined): number {
+  return current ?? (stat.get('anon') ?? 0) + (stat.get('file') ?? 0);
+}
+
+function memoryLimit(version: 1 | 2, bytes: number | undefined): number {
+  return version === 1 ? unlimited(bytes) : (bytes ?? Number.POSITIVE_INFINITY);
+}
+
+function memory(stat: ReadonlyMap<string, number>, usage: number, names: (typeof memoryNames)[1 | 2]): CgroupMemory {
   const of = (key: string) => stat.get(key) ?? 0;
   return {
     usage,
