@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { podUid } from '../api/brands.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
 import type { KubeletFlags } from '../config/types.ts';
 import { systemClock } from '../host/clock.ts';
@@ -54,7 +55,7 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
   );
   const podsDir = posix.join(flags.rootDir, 'pods');
   const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
-  const podOf = (uid: string) => kubelet.pods().find((pod) => pod.metadata.uid === uid);
+  const podOf = (uid: string) => kubelet.store.get(podUid(uid));
   const volumesOf = (uid: string) => node.volumeStats.ofPod(uid);
   const groups: GroupCollectorDeps = {
     cgroups: cgroupFs,
