@@ -2,7 +2,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerLogsDirectory, podLogsDirectory } from '../containers/log-paths.ts';
 import type { ObservedPod } from '../pleg/types.ts';
-import { type FilesUsage, type MeasuredVolume, type PodDiskUsage, runningContainers } from './pod-summary.ts';
+import { type FilesUsage, type MeasuredVolume, type PodDiskUsage, runningContainers, sumOfFiles } from './pod-summary.ts';
 
 export interface PodDiskDeps {
   podLogsDir: string;
@@ -38,24 +38,20 @@ export async function podDisk({ podLogsDir, podsDir, volumes }: PodDiskDeps, pod
     filesBelow(join(podsDir, uid, 'containers')),
     podLogs(podLogsDir, pod),
   ]);
-  return { podLogs: ownLogs, nodeFiles: sum([etcHosts, terminationLogs]), logs: logs.containers, volumes: volumes(uid) };
+  return { podLogs: ownLogs, nodeFiles: sumOfFiles([etcHosts, terminationLogs]), logs: logs.containers, volumes: volumes(uid) };
 }
 
 /** Files in the directories of a directory: termination logs, which a container can make as long as it likes. */
 async function filesBelow(directory: string): Promise<FilesUsage> {
   const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
-  return sum(await Promise.all(entries.filter((e) => e.isDirectory()).map((e) => filesIn(join(directory, e.name)))));
-}
-
-function sum(parts: readonly FilesUsage[]): FilesUsage {
-  return parts.reduce((all, part) => ({ bytes: all.bytes + part.bytes, inodes: all.inodes + part.inodes }), { bytes: 0, inodes: 0 });
+  return sumOfFiles(await Promise.all(entries.filter((e) => e.isDirectory()).map((e) => filesIn(join(directory, e.name)))));
 }
 
 /** Blocks of the files directly in a directory, as `du` counts them. */
 async function filesIn(directory: string): Promise<FilesUsage> {
   const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
   const files = await Promise.all(entries.filter((e) => !e.isDirectory()).map((e) => fileUsage(join(directory, e.name))));
-  return sum(files);
+  return sumOfFiles(files);
 }
 
 /** A block of st_blocks is 512 bytes whatever the file system. */

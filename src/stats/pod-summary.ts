@@ -11,6 +11,10 @@ export interface FilesUsage {
   inodes: number;
 }
 
+export function sumOfFiles(parts: readonly FilesUsage[]): FilesUsage {
+  return parts.reduce((sum, part) => ({ bytes: sum.bytes + part.bytes, inodes: sum.inodes + part.inodes }), { bytes: 0, inodes: 0 });
+}
+
 /** What of the disk is a pod's, beside its containers' writable layers. */
 export interface PodDiskUsage {
   /** Logs of each container by its name. */
@@ -113,8 +117,7 @@ function ephemeralStorage(
     podLogs,
     nodeFiles,
   ];
-  const total = parts.reduce((sum, part) => ({ bytes: sum.bytes + part.bytes, inodes: sum.inodes + part.inodes }));
-  return filesystemOf(node, time, total);
+  return filesystemOf(node, time, sumOfFiles(parts));
 }
 
 function withoutIo<T extends UsageStats>({ io: _io, ...rest }: T): Omit<T, 'io'> {

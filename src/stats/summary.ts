@@ -41,11 +41,10 @@ export interface SummaryDeps {
 }
 
 /** What is read of the machine beside its groups. */
-interface NodeReading {
+interface MachineReading {
   node: FilesystemSpace | undefined;
   runtime: Awaited<ReturnType<SummaryDeps['runtimeFilesystems']>>;
   limits: Awaited<ReturnType<SummaryDeps['processLimits']>>;
-  nowMs: number;
 }
 
 /** What the node and its pods use, as /stats/summary and all that is made of it show it. */
@@ -58,40 +57,40 @@ export class SummaryProvider {
 
   /** The node alone: no group of a pod is read. Rejects when the machine cannot be read. */
   async readNode(): Promise<Summary> {
-    const { collectNode, nodeFilesystem, runtimeFilesystems, clock, processLimits } = this.#deps;
-    const [collection, node, runtime, limits] = await Promise.all([collectNode(), nodeFilesystem(), runtimeFilesystems(), processLimits()]);
-    return { node: this.#whole(collection, { node, runtime, limits, nowMs: clock.now() }), pods: [] };
+    const { collectNode, clock } = this.#deps;
+    const [collection, machine] = await Promise.all([collectNode(), this.#machine()]);
+    return { node: this.#whole(collection, machine, clock.now()), pods: [] };
   }
 
   /** Rejects when the runtime fails. */
   async read(): Promise<Summary> {
-    const { collect, stats, nodeFilesystem, runtimeFilesystems, observed, podDisk, clock, processLimits } = this.#deps;
-    const [collection, list, node, runtime, limits] = await Promise.all([
-      collect(),
-      stats.listContainerStats(),
-      nodeFilesystem(),
-      runtimeFilesystems(),
-      processLimits(),
-    ]);
+    const { collect, stats, observed, podDisk, clock } = this.#deps;
+    const [collection, list, machine] = await Promise.all([collect(), stats.listContainerStats(), this.#machine()]);
     const nowMs = clock.now();
     const byId = new Map(list.map((s) => [s.id, s]));
     const byPod = Map.groupBy(collection.samples, (s) => s.podUid);
     const pods = await Promise.all(
       [...observed()].map(async (pod): Promise<PodStats[]> => {
         if (runningContainers(pod).length === 0) return [];
-        const disk = { usage: await podDisk(pod), node, containers: runtime?.containers.space };
+        const disk = { usage: await podDisk(pod), node: machine.node, containers: machine.runtime?.containers.space };
         const summary = podSummary({ pod, samples: byPod.get(pod.uid) ?? [], runtime: byId, nowMs, disk });
         return summary === undefined ? [] : [summary];
       }),
     );
-    return { node: this.#whole(collection, { node, runtime, limits, nowMs }), pods: pods.flat() };
+    return { node: this.#whole(collection, machine, nowMs), pods: pods.flat() };
   }
 
-  #whole(collection: Collection, { node, runtime, limits, nowMs }: NodeReading): NodeStats {
-    const root = collection.samples.find((s) => s.kind === 'root');
+  async #machine(): Promise<MachineReading> {
+    const { nodeFilesystem, runtimeFilesystems, processLimits } = this.#deps;
+    const [node, runtime, limits] = await Promise.all([nodeFilesystem(), runtimeFilesystems(), processLimits()]);
+    return { node, runtime, limits };
+  }
+
+  #whole(collection: Collection, { node, runtime, limits }: MachineReading, nowMs: number): NodeStats {
+    const root = rootOf(collection);
     const time = timeOf(nowMs);
     return {
-      ...this.#node(collection, root, this.#deps.bootTime),
+      ...this.#node(collection),
       ...networkOf(root?.network, root?.stats.atMs ?? nowMs),
       ...(node === undefined ? {} : { fs: filesystemOf(node, time, { bytes: node.used, inodes: node.inodes - node.inodesFree }) }),
       ...(runtime === undefined
@@ -119,23 +118,27 @@ export class SummaryProvider {
     const unseen = pods.some((pod) => runningContainers(pod).some((c) => !seen.has(c.id)));
     const runtime = new Map((unseen ? await this.#deps.stats.listContainerStats() : []).map((s): [string, CriContainerStats] => [s.id, s]));
     const byPod = Map.groupBy(collection.samples, (s) => s.podUid);
-    const root = collection.samples.find((s) => s.kind === 'root');
-    const { io: _io, ...node } = this.#node(collection, root, this.#deps.bootTime);
+    const { io: _io, ...node } = this.#node(collection);
     return { node, pods: pods.flatMap((pod) => podSummary({ pod, samples: byPod.get(pod.uid) ?? [], runtime, nowMs }) ?? []) };
   }
 
-  #node({ samples }: Collection, root: GroupSample | undefined, startTime: string): NodeStats {
+  #node(collection: Collection): NodeStats {
     const { nodeName, hugepageBytes, systemContainers, agentStartTime, bootTime } = this.#deps;
+    const root = rootOf(collection);
     const usage = root === undefined ? {} : usageOf(root);
     const available = usage.memory?.availableBytes;
     if (usage.memory !== undefined && available !== undefined) {
       usage.memory = { ...usage.memory, availableBytes: Math.max(0, available - hugepageBytes) };
     }
     const system = [...systemContainers].flatMap(([name, path]): ContainerStats[] => {
-      const sample = samples.find((s) => s.path === path);
+      const sample = collection.samples.find((s) => s.path === path);
       const began = name === 'kubelet' ? agentStartTime : bootTime;
       return sample === undefined ? [] : [{ name, startTime: began, ...usageOf(sample) }];
     });
-    return { nodeName, ...(system.length === 0 ? {} : { systemContainers: system }), startTime, ...usage };
+    return { nodeName, ...(system.length === 0 ? {} : { systemContainers: system }), startTime: bootTime, ...usage };
   }
+}
+
+function rootOf({ samples }: Collection): GroupSample | undefined {
+  return samples.find((s) => s.kind === 'root');
 }
