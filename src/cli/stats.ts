@@ -26,7 +26,7 @@ export interface NodeStatsInput {
 /** What the node and its pods use, for the endpoints. */
 export interface NodeStats {
   summary(onlyCpuAndMemory: boolean): Promise<Summary>;
-  /** The node alone: cheap, however many pods there are. */
+  /** The node alone, of its own groups only that of all pods: cheap, however many pods there are. */
   nodeSummary(): Promise<Summary>;
   resourceMetrics(): Promise<string>;
   cadvisorMetrics(): Promise<string>;
@@ -69,7 +69,14 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
     clock,
   };
   const collector = new GroupCollector(groups);
-  const nodeCollector = new GroupCollector({ ...groups, podGroups: () => Promise.resolve([]), observed: () => [] });
+  // What eviction goes by every ten seconds: the machine and all pods together.
+  const nodeCollector = new GroupCollector({
+    ...groups,
+    podGroups: () => Promise.resolve([]),
+    nodeGroups: { pods, classes: [] },
+    systemGroups: [],
+    observed: () => [],
+  });
   const collect = () => collector.collect();
   const now = new Date(clock.now()).toISOString();
   const provider = new SummaryProvider({

@@ -27,7 +27,7 @@ export interface SummaryDeps {
   /** Groups of the node's own by the name they have in the summary: kubelet, runtime, misc, pods. */
   systemContainers: ReadonlyMap<string, string>;
   collect(): Promise<Collection>;
-  /** The node's own groups, without those of pods. */
+  /** The machine and the group of all pods, none of a pod. */
   collectNode(): Promise<Collection>;
   observed(): Iterable<ObservedPod>;
   stats: Pick<CriStats, 'listContainerStats'>;
