@@ -1,3 +1,4 @@
+import { timeFromMs } from '../api/time.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
 import type { EventAnnotations, EventObject, EventRecorder } from '../observe/events.ts';
@@ -133,7 +134,7 @@ export class ApiEvents implements EventRecorder, Service {
     const options = { signal, timeoutMs: RequestTimeoutMs };
     const namespace = event.object.namespace || 'default';
     if (event.exists) {
-      const patch = { count: event.count, lastTimestamp: iso(event.lastAt), message: event.message };
+      const patch = { count: event.count, lastTimestamp: timeFromMs(event.lastAt), message: event.message };
       try {
         await patchEvent(api, namespace, event.name, patch, options);
         return;
@@ -162,8 +163,8 @@ export class ApiEvents implements EventRecorder, Service {
       reason,
       message,
       source: { component: 'kubelet', host: nodeName },
-      firstTimestamp: iso(firstAt),
-      lastTimestamp: iso(lastAt),
+      firstTimestamp: timeFromMs(firstAt),
+      lastTimestamp: timeFromMs(lastAt),
       count,
       type,
       eventTime: null,
@@ -180,8 +181,4 @@ export class ApiEvents implements EventRecorder, Service {
     const suffix = `.${this.#lastName.toString(16)}`;
     return (object.length + suffix.length > 253 ? random.hex(16) : object) + suffix;
   }
-}
-
-function iso(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { posix } from 'node:path';
-import { podFullName } from '../api/pod.ts';
+import { findContainer, podFullName } from '../api/pod.ts';
+import { timeFromMs } from '../api/time.ts';
 import type { CriCheckpoint } from '../cri/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Logger } from '../observe/log.ts';
@@ -46,9 +47,7 @@ export class Checkpoints {
     const [namespace = '', name = '', container = ''] = rest;
     const pod = findPod(pods, namespace, name);
     if (pod === undefined) throw new HttpError(404, 'pod does not exist');
-    const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
-    const known = [...containers, ...(initContainers ?? []), ...(ephemeralContainers ?? [])].some((c) => c.name === container);
-    if (!known) throw new HttpError(404, `container ${container} does not exist`);
+    if (findContainer(pod, container) === undefined) throw new HttpError(404, `container ${container} does not exist`);
     const text = url.searchParams.getAll('timeout').at(-1);
     if (text !== undefined && !/^[+-]?\d{1,9}$/.test(text)) throw new HttpError(404, 'cannot parse value of timeout parameter');
     const failed = (why: string) => new HttpError(500, `checkpointing of ${namespace}/${name}/${container} failed (${why})`);
@@ -56,7 +55,7 @@ export class Checkpoints {
     if (timeout < 0) throw failed('the timeout must not be negative');
     const id = runningContainer(pods, pod.metadata.uid, container);
     if (id === undefined) throw failed(`container ${container} not found`);
-    const location = posix.join(directory, `checkpoint-${podFullName(pod)}-${container}-${goTime(clock.now())}.tar`);
+    const location = posix.join(directory, `checkpoint-${podFullName(pod)}-${container}-${timeFromMs(clock.now())}.tar`);
     await this.#admitted(async () => {
       try {
         await runtime.checkpointContainer(id, location, timeout);
@@ -90,9 +89,4 @@ export class Checkpoints {
       this.#busy = false;
     }
   }
-}
-
-/** A time as Go's RFC3339 writes it in UTC. */
-function goTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../host/clock.ts';
 import { Pause } from '../host/pause.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Health, Service } from '../observe/service.ts';
+import { HttpError } from './errors.ts';
 
 /** Answers one request. `path` is the decoded path without the query. */
 export type Handler = (req: IncomingMessage, res: ServerResponse, url: URL) => Promise<void> | void;
@@ -108,6 +109,11 @@ export class HttpService implements Service {
       else sendText(res, 500, 'Internal Server Error\n');
     }
   }
+}
+
+/** Throws HttpError 405 for a request by any other method. */
+export function onlyMethods(req: Pick<IncomingMessage, 'method'>, methods: readonly string[]): void {
+  if (!methods.includes(req.method ?? '')) throw new HttpError(405, '405: Method Not Allowed', { Allow: methods.join(', ') });
 }
 
 export function sendText(res: ServerResponse, status: number, text: string): void {

@@ -13,7 +13,7 @@ import { setLogLevel } from './debug/flags.ts';
 import { pprof } from './debug/pprof.ts';
 import type { Profiler } from './debug/profiler.ts';
 import { HttpError } from './errors.ts';
-import { type Handler, sendJson, sendText } from './http.ts';
+import { type Handler, onlyMethods, sendJson, sendText } from './http.ts';
 import { type ContainerLogsDeps, containerLogs } from './logs/container-logs.ts';
 import { answerNodeLogQuery } from './logs/node-log-answer.ts';
 import { readNodeLogQuery } from './logs/node-log-query.ts';
@@ -147,7 +147,7 @@ export class KubeletServer implements TlsRequests {
     const kind = streamingKind(segments);
     if (!debuggingHandlers && debugPaths.has(first)) throw new HttpError(405, 'Debug endpoints are disabled.\n');
     if (kind !== undefined) {
-      only(req, ['GET', 'POST']);
+      onlyMethods(req, ['GET', 'POST']);
       return streaming.refuse(kind, rest, url, req);
     }
     switch (first) {
@@ -155,22 +155,22 @@ export class KubeletServer implements TlsRequests {
         if (!debuggingHandlers) throw new HttpError(404, '404 page not found\n');
         return sendJson(res, configz());
       case 'runningpods':
-        only(req, ['GET']);
+        onlyMethods(req, ['GET']);
         return sendJson(res, runningPods(pods));
       case 'checkpoint':
         if (!debuggingHandlers || checkpoints === undefined) throw new HttpError(404, '404 page not found\n');
-        only(req, ['POST']);
+        onlyMethods(req, ['POST']);
         return checkpoints.serve(rest, url, res);
       case 'statusz':
       case 'flagz':
         if (!debuggingHandlers || rest.length > 0) throw new HttpError(404, '404 page not found\n');
         return this.#deps.zpages[first](req, res);
       case 'containerLogs':
-        only(req, ['GET']);
+        onlyMethods(req, ['GET']);
         if (rest.length !== 3) throw new HttpError(404, '404: Page Not Found');
         return containerLogs(this.#deps.logs, rest, url.searchParams, res);
       case 'run':
-        only(req, ['POST']);
+        onlyMethods(req, ['POST']);
         return runCommand(this.#deps, rest, url, res);
       case 'logs':
         return this.#nodeLogs(req, res, target);
@@ -198,7 +198,7 @@ export class KubeletServer implements TlsRequests {
     }
     if (what !== 'pprof' || more.length > 0) throw new HttpError(404, '404 page not found\n');
     if (!profilingHandler) throw new HttpError(405, 'profiling endpoint is disabled.\n');
-    only(req, ['GET', 'POST']);
+    onlyMethods(req, ['GET', 'POST']);
     await pprof(item, url, { profiler, argv }, req, res);
   }
 
@@ -227,10 +227,6 @@ const debugPaths: ReadonlySet<string> = new Set(['run', 'exec', 'attach', 'portF
 
 function streamingKind([first]: readonly string[]): StreamingKind | undefined {
   return first === 'exec' || first === 'attach' || first === 'portForward' ? first : undefined;
-}
-
-function only(req: IncomingMessage, methods: readonly string[]): void {
-  if (!methods.includes(req.method ?? '')) throw new HttpError(405, '405: Method Not Allowed', { Allow: methods.join(', ') });
 }
 
 /** Never the query: commands stand in it. */

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { stringify } from 'yaml';
+import { timeFromMs } from '../api/time.ts';
 import { HttpError } from './errors.ts';
+import { onlyMethods } from './http.ts';
 
 /** Answers /statusz and /flagz (contract http-api §4): text for people, or a versioned object where one is asked for. */
 
@@ -25,7 +27,7 @@ Warning: This endpoint is not meant to be machine parseable, has no formatting c
 `;
 
 export function statusz({ startTimeMs, nowMs, version, engine, paths }: StatuszFacts, req: IncomingMessage, res: ServerResponse): void {
-  const started = `${new Date(startTimeMs).toISOString().slice(0, 19)}Z`;
+  const started = timeFromMs(startTimeMs);
   const uptimeSeconds = Math.max(0, Math.trunc((nowMs - startTimeMs) / 1000));
   const listed = [...new Set(paths)].toSorted();
   const text = `Started: ${started}\nUp: ${uptimeSeconds} s\nGo version: ${engine}\nBinary version: ${version}\nPaths: ${listed.join(' ')}\n`;
@@ -43,7 +45,7 @@ export function flagz(flags: ReadonlyMap<string, string>, req: IncomingMessage, 
 type Kind = 'Statusz' | 'Flagz';
 
 function answer(kind: Kind, text: string, body: Record<string, unknown>, req: IncomingMessage, res: ServerResponse): void {
-  if (req.method !== 'GET') throw new HttpError(405, '405: Method Not Allowed', { Allow: 'GET' });
+  onlyMethods(req, ['GET']);
   const wanted = negotiate(kind, req.headers.accept);
   if (wanted === undefined) {
     throw new HttpError(

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
 import type { Clock } from '../../host/clock.ts';
 import { HttpError } from '../errors.ts';
+import { onlyMethods } from '../http.ts';
 import { journalArguments, type NodeLogQuery } from './node-log-query.ts';
 import { openBelow } from './open-below.ts';
 
@@ -22,7 +23,7 @@ const MAX_UNITS_BYTES = 4 << 20;
 
 /** Answers a query of the node's logs: from the journal, or from the files that a service has there. */
 export async function answerNodeLogQuery(deps: NodeLogDeps, query: NodeLogQuery, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  if (req.method !== 'GET' && req.method !== 'POST') throw new HttpError(405, '405: Method Not Allowed', { Allow: 'GET, POST' });
+  onlyMethods(req, ['GET', 'POST']);
   const only = query.file === undefined ? undefined : await fileOf(deps.root, query.file);
   const gone = new AbortController();
   const timer = deps.clock.after(TIMEOUT_MS, () => gone.abort());
