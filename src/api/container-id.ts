@@ -23,3 +23,9 @@ export function formatContainerId(id: TypedContainerId): string {
 export function isEmptyContainerId(id: TypedContainerId): boolean {
   return id.type === '' && id.id === '';
 }
+
+/** The id without its `type://`; a text without one as it is. */
+export function bareContainerId(text: string): string {
+  const scheme = text.indexOf('://');
+  return scheme < 0 ? text : text.slice(scheme + 3);
+}

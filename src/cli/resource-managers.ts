@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { AdmissionVerdict } from '../admission/chain.ts';
 import { podUid } from '../api/brands.ts';
+import { bareContainerId } from '../api/container-id.ts';
 import { CpuSet } from '../api/cpuset.ts';
 import type { Resources } from '../api/resources.ts';
 import type { Pod } from '../api/types.ts';
@@ -185,7 +186,7 @@ function runningContainers(pods: readonly Pod[]): RunningContainer[] {
   ];
   return pods.flatMap((pod) =>
     statuses(pod).flatMap(({ name, state, containerID }) =>
-      state?.running && containerID ? [{ podUid: pod.metadata.uid, name, id: containerID.slice(containerID.indexOf('://') + 3) }] : [],
+      state?.running && containerID ? [{ podUid: pod.metadata.uid, name, id: bareContainerId(containerID) }] : [],
     ),
   );
 }

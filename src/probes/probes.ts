@@ -1,4 +1,5 @@
 import { type PodUid, podUid } from '../api/brands.ts';
+import { bareContainerId } from '../api/container-id.ts';
 import { isSidecar } from '../api/restart.ts';
 import type { Pod, PodStatus } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
@@ -10,7 +11,7 @@ import { initialResult } from './rules.ts';
 import type { ProbeRunner } from './runner.ts';
 import type { Schedule } from './schedule.ts';
 import { type ProbeChange, type ProbeResult, type ProbeType, probeOf } from './types.ts';
-import { bareId, type ProbeSink, ProbeWorker, type ProbeWorkerDeps } from './worker.ts';
+import { type ProbeSink, ProbeWorker, type ProbeWorkerDeps } from './worker.ts';
 
 export interface ProbesDeps {
   runner: ProbeRunner;
@@ -40,7 +41,7 @@ export class Probes {
   readonly #results: { [T in ProbeType]: Map<string, ProbeResult> } = { startup: new Map(), readiness: new Map(), liveness: new Map() };
   readonly #sink: ProbeSink = {
     set: (worker, statusId, result) => this.#set(worker, statusId, result),
-    drop: (worker, statusId) => this.#results[worker.type].delete(bareId(statusId)),
+    drop: (worker, statusId) => this.#results[worker.type].delete(bareContainerId(statusId)),
     ended: (worker) => this.#ended(worker),
   };
 
@@ -92,7 +93,7 @@ export class Probes {
     if (workers === undefined) return;
     for (const s of [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])]) {
       if (s.state?.running === undefined || s.started !== true) continue;
-      if (this.#results.readiness.get(bareId(s.containerID ?? '')) === 'Success') continue;
+      if (this.#results.readiness.get(bareContainerId(s.containerID ?? '')) === 'Success') continue;
       workers.get(keyOf(s.name, 'readiness'))?.poke();
     }
   }
@@ -114,7 +115,7 @@ export class Probes {
 
   #set(worker: ProbeWorker, statusId: string, result: ProbeResult): void {
     const { type, uid, container } = worker;
-    const containerId = bareId(statusId);
+    const containerId = bareContainerId(statusId);
     const results = this.#results[type];
     const before = results.get(containerId);
     if (before === result) return;

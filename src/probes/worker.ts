@@ -1,4 +1,5 @@
 import type { PodUid } from '../api/brands.ts';
+import { bareContainerId } from '../api/container-id.ts';
 import type { Container, Pod, PodStatus, Probe } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
@@ -149,7 +150,7 @@ export class ProbeWorker {
     this.#apply(found);
     if (found.next === 'end') this.stop();
     if (found.next !== 'probe') return undefined;
-    return { pod, container, type, containerId: bareId(this.#state.statusId), podIp: status?.podIP ?? '' };
+    return { pod, container, type, containerId: bareContainerId(this.#state.statusId), podIp: status?.podIP ?? '' };
   }
 
   #apply({ state, drop, set }: Pick<Look, 'state' | 'drop' | 'set'>): void {
@@ -213,10 +214,4 @@ export class ProbeWorker {
     const { name, namespace } = this.pod.metadata;
     return { probeType: typeLabel(this.type), pod: `${namespace}/${name}`, podUID: this.uid, containerName: this.container.name };
   }
-}
-
-/** The id without its `runtime://`. */
-export function bareId(statusId: string): string {
-  const scheme = statusId.indexOf('://');
-  return scheme < 0 ? statusId : statusId.slice(scheme + 3);
 }

@@ -1,3 +1,4 @@
+import { bareContainerId } from '../api/container-id.ts';
 import { isStaticPod } from '../api/pod.ts';
 import { isSidecar } from '../api/restart.ts';
 import type { Container, ContainerStatus, Pod } from '../api/types.ts';
@@ -33,7 +34,7 @@ export function withProbeResults(
 
 function isStarted(container: Container, status: ContainerStatus, probes: ProbeResults, keepReadyBefore: string | undefined): boolean {
   if (!status.state?.running) return false;
-  const result = probes.started(status.name, bareId(status));
+  const result = probes.started(status.name, bareContainerId(status.containerID ?? ''));
   return result ?? (status.started === true || !container.startupProbe || ranBefore(status, keepReadyBefore));
 }
 
@@ -44,7 +45,7 @@ function isReady(
   probes: ProbeResults,
   keepReadyBefore: string | undefined,
 ): boolean {
-  const result = probes.readiness(status.name, bareId(status));
+  const result = probes.readiness(status.name, bareContainerId(status.containerID ?? ''));
   if (result !== undefined) return result;
   if (!container.readinessProbe) return true;
   // What a static pod was before is written nowhere on the node: it is taken as ready until its probe says otherwise.
@@ -56,11 +57,4 @@ function isReady(
 function ranBefore(status: ContainerStatus, keepReadyBefore: string | undefined): boolean {
   const startedAt = status.state?.running?.startedAt;
   return Boolean(keepReadyBefore && startedAt && Date.parse(startedAt) < Date.parse(keepReadyBefore));
-}
-
-/** The id without its `runtime://`. */
-function bareId(status: ContainerStatus): string {
-  const id = status.containerID ?? '';
-  const scheme = id.indexOf('://');
-  return scheme < 0 ? id : id.slice(scheme + 3);
 }
