@@ -32,6 +32,7 @@ import { CertificateTroubles } from '../security/certificate-troubles.ts';
 import { PodCertificates } from '../security/pod-certificates.ts';
 import { ApiServerSource } from '../sources/apiserver.ts';
 import type { PodSource } from '../sources/types.ts';
+import { givenNodeIPs } from './addresses.ts';
 import { type NodeCsi, nodeCsi } from './csi.ts';
 import { kubernetesVersion } from './version.ts';
 
@@ -96,14 +97,8 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
   const watch = new NodeWatch({ api: clients.main, nodeName, clock, random, log });
   const events = new ApiEvents({ api: clients.events, nodeName, clock, random, log, also: input.also });
   const identity = nodeIdentity(input);
-  const certificateTroubles = new CertificateTroubles((reason, message) =>
-    events.event(
-      nodeReference(nodeName, () => watch.uid()),
-      'Warning',
-      reason,
-      message,
-    ),
-  );
+  const reference = nodeReference(nodeName, () => watch.uid());
+  const certificateTroubles = new CertificateTroubles((reason, message) => events.event(reference, 'Warning', reason, message));
   // The addresses of the object are another run's before that; of a cloud's node they are the cloud's.
   let isReported = identity.cloudExternal;
   const objects = new ClusterObjects({
@@ -142,12 +137,7 @@ export async function openCluster(input: ClusterInput): Promise<ClusterLink> {
       nodeUid: () => watch.uid(),
       objects,
       node: (runtimeSide) => {
-        events.event(
-          nodeReference(nodeName, () => watch.uid()),
-          'Normal',
-          'Starting',
-          'Starting kubelet.',
-        );
+        events.event(reference, 'Normal', 'Starting', 'Starting kubelet.');
         const node = clusterNodeServices(
           {
             api: clients.main,
@@ -256,7 +246,7 @@ function objectStrategy(text: string): ClusterObjectsDeps['strategy'] {
 async function observed({ flags, config, nodeName }: ClusterInput, inventory: NodeInventory): Promise<NodeObservation> {
   const { machine, runtime, capacity, allocatable } = inventory;
   const { gates } = config;
-  const nodeIPs = flags.nodeIP === '' ? [] : flags.nodeIP.split(',').map((ip) => ip.trim());
+  const nodeIPs = givenNodeIPs(flags);
   const inUserNamespace = gates.enabled('KubeletInUserNamespace') ? await runningInUserNamespace() : undefined;
   const features = await runtime.runtime.status().then(
     (status) => status.features,

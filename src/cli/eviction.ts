@@ -11,6 +11,7 @@ import { memoryObservations } from '../eviction/summary.ts';
 import { parseThresholds } from '../eviction/thresholds.ts';
 import { readCgroupMemory } from '../host/cgroups/cgroup-stats.ts';
 import { systemClock } from '../host/clock.ts';
+import { hugepageBytes } from '../host/machine.ts';
 import type { Kubelet } from '../kubelet.ts';
 import type { AgentMetrics } from '../observe/agent-metrics.ts';
 import type { EventRecorder } from '../observe/events.ts';
@@ -76,11 +77,10 @@ export function nodeEviction({ node, flags, config, stats, metrics, log }: Evict
 /** The node's memory and that of all pods together, by a few small files. */
 async function memoryLeft({ machine, cgroups, cgroupFs }: RealNode): Promise<Observations> {
   const [node, pods] = await Promise.all([readCgroupMemory(cgroupFs, '/'), readCgroupMemory(cgroupFs, cgroups.root)]);
-  const hugepages = machine.hugepages.reduce((sum, { total }) => sum + total, 0);
   const time = new Date(systemClock.now()).toISOString();
   const memory = (limit: number, used: number | undefined): MemoryStats | undefined =>
     used === undefined || !Number.isFinite(limit) ? undefined : { time, availableBytes: Math.max(0, limit - used), workingSetBytes: used };
-  return memoryObservations(memory(machine.memory - hugepages, node.workingSet), memory(pods.limit, pods.workingSet));
+  return memoryObservations(memory(machine.memory - hugepageBytes(machine), node.workingSet), memory(pods.limit, pods.workingSet));
 }
 
 function evictionPods(kubelet: Kubelet, events: EventRecorder): EvictionPods {

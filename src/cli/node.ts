@@ -188,7 +188,7 @@ export async function realNode({ flags, config, log, metrics, registry, probeMet
     };
   const currentHostIPs = () => cluster?.hostIPs(hostIPs) ?? hostIPs;
   const podsDir = posix.join(flags.rootDir, 'pods');
-  const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
+  const { podLogsDir } = config;
   const objects = cluster?.objects;
   const status = () => kubelet.runtimeState.status();
   const handlers = await nodeHandlers({ config, rootDir: flags.rootDir, log, status, objects });

@@ -40,7 +40,6 @@ export interface ServerInput {
 }
 
 const SYSTEM_LOGS_DIR = '/var/log';
-const DEFAULT_POD_LOGS_DIR = '/var/log/pods';
 
 /** Builds the TLS port of the kubelet. Rejects when its certificate or its authentication cannot be had. */
 export async function kubeletServer(input: ServerInput): Promise<TlsServer> {
@@ -110,7 +109,7 @@ export async function kubeletServer(input: ServerInput): Promise<TlsServer> {
       pods,
       runtime: runtime.runtime,
       files: systemLogFiles,
-      podLogsDir: resolved.podLogsDir || DEFAULT_POD_LOGS_DIR,
+      podLogsDir: resolved.podLogsDir,
       clock,
       splitStreams: resolved.gates.enabled('PodLogsQuerySplitStreams'),
     },

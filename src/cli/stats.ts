@@ -3,7 +3,7 @@ import { podUid } from '../api/brands.ts';
 import type { ResolvedConfig } from '../config/resolve.ts';
 import type { KubeletFlags } from '../config/types.ts';
 import { systemClock } from '../host/clock.ts';
-import { processLimits } from '../host/machine.ts';
+import { hugepageBytes, processLimits } from '../host/machine.ts';
 import { bootTimeMs, filesystemSpace } from '../host/node-usage.ts';
 import { ownCgroup } from '../host/own-process.ts';
 import { cadvisorMetrics } from '../stats/cadvisor/cadvisor-metrics.ts';
@@ -34,7 +34,6 @@ export interface NodeStats {
   storageMetrics(): Promise<string>;
 }
 
-const DEFAULT_POD_LOGS_DIR = '/var/log/pods';
 /** Where runtimes mount their containers. */
 const RUNTIME_DIRS = ['/run/containerd', '/var/lib/containerd', '/var/lib/containers', '/run/containers'];
 
@@ -54,7 +53,7 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
     ].filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '' && entry[1] !== '/'),
   );
   const podsDir = posix.join(flags.rootDir, 'pods');
-  const podLogsDir = config.podLogsDir || DEFAULT_POD_LOGS_DIR;
+  const { podLogsDir } = config;
   const podOf = (uid: string) => kubelet.store.get(podUid(uid));
   const volumesOf = (uid: string) => node.volumeStats.ofPod(uid);
   const groups: GroupCollectorDeps = {
@@ -83,7 +82,7 @@ export async function nodeStats({ node, flags, config }: NodeStatsInput): Promis
     nodeName: node.nodeName,
     bootTime: bootMs === undefined ? now : new Date(bootMs).toISOString(),
     agentStartTime: now,
-    hugepageBytes: machine.hugepages.reduce((sum, { total }) => sum + total, 0),
+    hugepageBytes: hugepageBytes(machine),
     systemContainers: system,
     collect,
     collectNode: () => nodeCollector.collect(),

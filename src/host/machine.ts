@@ -117,6 +117,11 @@ export async function onlineCpus(root = '/'): Promise<number[]> {
   return parseCpuList(await readFile(`${root}sys/devices/system/cpu/online`, 'utf8').catch(() => ''));
 }
 
+/** What is set aside as huge pages, of a machine or of one NUMA node: nobody else can use it. */
+export function hugepageBytes({ hugepages }: { hugepages: readonly { total: number }[] }): number {
+  return hugepages.reduce((sum, { total }) => sum + total, 0);
+}
+
 async function readHugepages(root: string): Promise<Machine['hugepages']> {
   const directory = `${root}sys/kernel/mm/hugepages`;
   const names = await readdir(directory).catch(() => []);

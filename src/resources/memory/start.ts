@@ -1,3 +1,4 @@
+import { hugepageBytes } from '../../host/machine.ts';
 import type { NumaNode } from '../../host/numa.ts';
 import { hugepagesName } from '../node-allocatable.ts';
 import { MemoryPolicyError, type ReservedByNode } from './reserved.ts';
@@ -13,8 +14,10 @@ export function emptyNodes(machine: readonly NumaNode[], reserved: ReservedByNod
         return [type, { total, systemReserved, allocatable, reserved: 0, free: allocatable }];
       };
       const hugepages = node.hugepages.map(({ pageSize, total }) => table(hugepagesName(pageSize), total));
-      const inPages = node.hugepages.reduce((sum, { total }) => sum + total, 0);
-      return [node.id, { assignments: 0, cells: [node.id], memory: new Map([...hugepages, table('memory', node.memory, inPages)]) }];
+      return [
+        node.id,
+        { assignments: 0, cells: [node.id], memory: new Map([...hugepages, table('memory', node.memory, hugepageBytes(node))]) },
+      ];
     }),
   );
 }
