@@ -68,31 +68,48 @@ function valueCheck(
 
 const octal = (mode: number) => mode.toString(8).padStart(3, '0');
 
-function modeCheck(id: string, what: string, files: (node: NodeRootFacts) => readonly (FileFact | undefined)[], allowed: number): Check {
+type FilesOf = (node: NodeRootFacts) => readonly (FileFact | undefined)[];
+
+/** A check of files, of which some may be missing: with none at all there is nothing to check. */
+function fileCheck(
+  id: string,
+  title: string,
+  files: FilesOf,
+  isGood: (file: FileFact) => boolean,
+  shown: (file: FileFact) => string,
+  remedy: string,
+): Check {
   return {
     id,
-    title: `${what}: permissions ${octal(allowed)} or stricter`,
-    remedy: `chmod ${octal(allowed)} FILE`,
+    title,
+    remedy,
     judge: (node) => {
       const found = files(node).filter((f) => f !== undefined);
-      const seen = found.map((f) => `${f.path} ${octal(f.mode)}`).join(', ');
-      return found.length === 0 ? { ok: 'absent', seen: 'no such file' } : { ok: found.every((f) => (f.mode & ~allowed) === 0), seen };
+      if (found.length === 0) return { ok: 'absent', seen: 'no such file' };
+      return { ok: found.every(isGood), seen: found.map((f) => `${f.path} ${shown(f)}`).join(', ') };
     },
   };
 }
 
-function ownerCheck(id: string, what: string, files: (node: NodeRootFacts) => readonly (FileFact | undefined)[]): Check {
-  return {
+const modeCheck = (id: string, what: string, files: FilesOf, allowed: number): Check =>
+  fileCheck(
     id,
-    title: `${what}: owned by root:root`,
-    remedy: 'chown root:root FILE',
-    judge: (node) => {
-      const found = files(node).filter((f) => f !== undefined);
-      const seen = found.map((f) => `${f.path} ${f.uid}:${f.gid}`).join(', ');
-      return found.length === 0 ? { ok: 'absent', seen: 'no such file' } : { ok: found.every((f) => f.uid === 0 && f.gid === 0), seen };
-    },
-  };
-}
+    `${what}: permissions ${octal(allowed)} or stricter`,
+    files,
+    ({ mode }) => (mode & ~allowed) === 0,
+    ({ mode }) => octal(mode),
+    `chmod ${octal(allowed)} FILE`,
+  );
+
+const ownerCheck = (id: string, what: string, files: FilesOf): Check =>
+  fileCheck(
+    id,
+    `${what}: owned by root:root`,
+    files,
+    ({ uid, gid }) => uid === 0 && gid === 0,
+    ({ uid, gid }) => `${uid}:${gid}`,
+    'chown root:root FILE',
+  );
 
 const service = (node: NodeRootFacts) => node.serviceFiles;
 const proxy = (node: NodeRootFacts) => [node.files.proxyKubeconfig];
