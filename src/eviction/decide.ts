@@ -1,5 +1,5 @@
 import type { Observations, Pressure } from './observations.ts';
-import { pressureOf, thresholdsMet } from './observations.ts';
+import { isMemorySignal, pressureOf, thresholdsMet } from './observations.ts';
 import type { Threshold } from './thresholds.ts';
 
 /** What one look passes to the next. Thresholds are known by identity. Times are monotonic milliseconds. */
@@ -51,7 +51,7 @@ export function decide(
   };
 }
 
-const isMemory = ({ signal }: Threshold) => pressureOf(signal) === 'MemoryPressure';
+const isMemory = ({ signal }: Threshold) => isMemorySignal(signal);
 
 /** A figure that was acted on before must not be acted on again. */
 function isFresh(signal: Threshold['signal'], now: Observations, before: Observations): boolean {

@@ -1,6 +1,6 @@
 import type { Clock } from '../host/clock.ts';
 import { Rounds } from '../host/rounds.ts';
-import { type Observations, pressureOf, thresholdsMet } from './observations.ts';
+import { isMemorySignal, type Observations, thresholdsMet } from './observations.ts';
 import type { Threshold } from './thresholds.ts';
 
 export interface MemoryWatchDeps {
@@ -27,7 +27,7 @@ export class MemoryWatch extends Rounds {
   constructor(deps: MemoryWatchDeps) {
     super(deps.clock);
     this.#deps = deps;
-    this.#thresholds = deps.thresholds.filter(({ signal }) => pressureOf(signal) === 'MemoryPressure');
+    this.#thresholds = deps.thresholds.filter(({ signal }) => isMemorySignal(signal));
   }
 
   override start(signal: AbortSignal): void {

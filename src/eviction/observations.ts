@@ -5,7 +5,7 @@ import { isHard, type Signal, type Threshold, thresholdQuantity } from './thresh
 export interface Observation {
   available: Quantity;
   capacity: Quantity;
-  /** When it was measured, monotonic milliseconds. */
+  /** When it was measured, wall-clock milliseconds. */
   atMs: number;
 }
 
@@ -28,7 +28,7 @@ export function pressureOf(signal: Signal): Pressure {
   return signal === 'pid.available' ? 'PIDPressure' : 'DiskPressure';
 }
 
-function isMemorySignal(signal: Signal): boolean {
+export function isMemorySignal(signal: Signal): boolean {
   return signal === 'memory.available' || signal === 'allocatableMemory.available';
 }
 

@@ -1,5 +1,6 @@
 import { podRequests } from '../api/resources.ts';
 import type { Pod, Volume } from '../api/types.ts';
+import { isMemorySignal } from './observations.ts';
 import type { Signal } from './thresholds.ts';
 
 export interface FsUsage {
@@ -42,7 +43,7 @@ export function rankForEviction(
   if (signal === 'pid.available') {
     return sortBy(pods, [priority, unknownFirst, (pod) => -(usageOf(pod)?.process_stats?.process_count ?? 0)]);
   }
-  const isMemory = signal === 'memory.available' || signal === 'allocatableMemory.available';
+  const isMemory = isMemorySignal(signal);
   const resource = isMemory ? 'memory' : 'ephemeral-storage';
   const what = signal.endsWith('.inodesFree') ? 'inodesUsed' : 'usedBytes';
   const parts = isMemory ? [] : measuredParts(signal, disks);

@@ -4,7 +4,7 @@ import type { Files } from '../host/files.ts';
 import { isErrno } from '../host/files.ts';
 import { bootstrapRequestName, clientTemplate, newPrivateKey, privateKeyPem } from './certificate-request.ts';
 import { CertificateStore, type HeldCertificate } from './certificate-store.ts';
-import { CLIENT_SIGNER, type RequestDeps, requestCertificate } from './request-certificate.ts';
+import { CertificateRequestError, CLIENT_SIGNER, type RequestDeps, requestCertificate } from './request-certificate.ts';
 
 /** Contract node.md §11: a first certificate may have to wait for somebody to approve it. */
 const BOOTSTRAP_LIMIT_MS = 3_600_000;
@@ -66,8 +66,7 @@ export async function bootstrapClient(
   }
 }
 
-const isRefusal = (err: unknown) =>
-  err instanceof Error && 'code' in err && (err.code === 'Denied' || err.code === 'Failed' || err.code === 'NameTaken');
+const isRefusal = (err: unknown) => err instanceof CertificateRequestError && err.code !== 'NotIssued';
 
 /** The key that waits for its certificate; a new one where there is none or what is there is none. */
 async function keyIn(files: BootstrapFiles, certDir: string, keyFile: string): Promise<KeyObject> {
