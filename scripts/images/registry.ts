@@ -1,8 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { type ImageParts, type ImageSource, imageParts } from './ociArchive.ts';
+import { type ImageSource, imageParts, type Part } from './ociArchive.ts';
 
 export interface RegistryOptions {
   /** By their references without a host: `private/app:1`. */
@@ -17,11 +17,7 @@ export interface RegistryOptions {
 }
 
 /** A manifest or a blob of the registry. */
-export interface Blob {
-  digest: string;
-  mediaType: string;
-  data: Buffer;
-}
+export type Blob = Part;
 
 /** A registry on loopback that serves images by the registry protocol (OCI distribution-spec, pull only). */
 export interface Registry extends AsyncDisposable {
@@ -39,7 +35,11 @@ const PATH = /^\/v2\/(.+)\/(?:manifests|blobs)\/([A-Za-z0-9_.:-]+)$/;
 export async function startRegistry(options: RegistryOptions): Promise<Registry> {
   const { login, auth = 'basic', tls } = options;
   const contents = new Map<string, Blob>();
-  for (const image of options.images) store(contents, image.reference, imageParts(image));
+  for (const image of options.images) {
+    const { manifest, blobs } = imageParts(image);
+    for (const blob of [...blobs, manifest]) contents.set(blob.digest, blob);
+    contents.set(image.reference, manifest);
+  }
   const basic = login === undefined ? '' : `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
   const token = randomBytes(16).toString('hex');
   const users: string[] = [];
@@ -92,14 +92,6 @@ export async function startRegistry(options: RegistryOptions): Promise<Registry>
 export function serve(request: IncomingMessage, response: ServerResponse, { digest, mediaType, data }: Blob): void {
   response.writeHead(200, { 'content-type': mediaType, 'content-length': data.length, 'docker-content-digest': digest });
   response.end(request.method === 'HEAD' ? undefined : data);
-}
-
-function store(contents: Map<string, Blob>, reference: string, { manifest, blobs }: ImageParts): void {
-  for (const { mediaType, data } of [...blobs, manifest]) {
-    const digest = `sha256:${createHash('sha256').update(data).digest('hex')}`;
-    contents.set(digest, { digest, mediaType, data });
-    if (data === manifest.data) contents.set(reference, { digest, mediaType, data });
-  }
 }
 
 const userOf = (authorization: string) =>
