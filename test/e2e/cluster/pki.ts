@@ -26,7 +26,7 @@ export interface Authority {
   readonly keyPem: string;
   /** A certificate for TLS clients, for a year, or between two moments in wall-clock milliseconds. */
   client(subject: Subject, validity?: Validity): Promise<CertificateAndKey>;
-  /** A certificate for TLS servers under the given names and IPv4 addresses. */
+  /** A certificate for TLS servers under the given names and addresses. */
   server(commonName: string, hosts: readonly string[]): Promise<CertificateAndKey>;
 }
 
