@@ -10,6 +10,7 @@ import { cgroupName, cgroupParent, cgroupPath, nodeAllocatableName, parseSystemd
 import { MIN_SHARES, milliCpuToShares } from './cpu.ts';
 import type { PodsLimits } from './node-allocatable.ts';
 import { podCgroupConfig, podLevelMemoryHigh } from './pod-cgroup-config.ts';
+import { readMemoryUsage } from './pod-cgroup-values.ts';
 import { type QosReserve, qosMemoryLimits } from './qos-reserve.ts';
 
 export interface PodCgroupsOptions {
@@ -296,9 +297,7 @@ export class PodCgroups {
 
   /** A limit below what a class uses would be refused, or end its processes: it is held where it is. */
   async #reachable(qos: PodQOSClass, bytes: number): Promise<number> {
-    const { fs } = this.#deps;
-    const used = await fs.read(this.#path(qos), fs.version === 1 ? 'memory.usage_in_bytes' : 'memory.current');
-    return Math.max(bytes, Number.parseInt(used ?? '0', 10) || 0);
+    return Math.max(bytes, (await readMemoryUsage(this.#deps.fs, this.#path(qos))) ?? 0);
   }
 
   async #applyLimits(create: boolean): Promise<void> {
