@@ -1,5 +1,6 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { type MountEntry, readMounts } from './mounts.ts';
+import { spaceOf } from './node-usage.ts';
 
 /** What a block device did since the machine began. Times in milliseconds. */
 export interface DiskCounts {
@@ -101,17 +102,8 @@ export async function filesystemCounts(notBelow: readonly string[], disks: Block
       const info = await statfs(mountPoint).catch(() => undefined);
       if (info === undefined || info.blocks === 0) return [];
       const disk = disks.counts.get(device);
-      const { bsize, blocks, bfree, files, ffree } = info;
-      return [
-        {
-          device,
-          limit: blocks * bsize,
-          usage: (blocks - bfree) * bsize,
-          inodes: files,
-          inodesFree: ffree,
-          ...(disk === undefined ? {} : { disk }),
-        },
-      ];
+      const { capacity, used, inodes, inodesFree } = spaceOf(info);
+      return [{ device, limit: capacity, usage: used, inodes, inodesFree, ...(disk === undefined ? {} : { disk }) }];
     }),
   );
   return counted.flat();

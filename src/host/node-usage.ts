@@ -1,3 +1,4 @@
+import type { StatsFs } from 'node:fs';
 import { readFile, statfs } from 'node:fs/promises';
 
 /** Bytes and inodes of the file system of a path. */
@@ -11,12 +12,11 @@ export interface FilesystemSpace {
 
 /** Undefined when the path cannot be read. */
 export async function filesystemSpace(path: string): Promise<FilesystemSpace | undefined> {
-  try {
-    const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
-    return { available: bavail * bsize, capacity: blocks * bsize, used: (blocks - bfree) * bsize, inodes: files, inodesFree: ffree };
-  } catch {
-    return undefined;
-  }
+  return await statfs(path).then(spaceOf, () => undefined);
+}
+
+export function spaceOf({ bsize, blocks, bfree, bavail, files, ffree }: StatsFs): FilesystemSpace {
+  return { available: bavail * bsize, capacity: blocks * bsize, used: (blocks - bfree) * bsize, inodes: files, inodesFree: ffree };
 }
 
 /** When the machine started, in wall-clock milliseconds; undefined when /proc does not tell. */

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { type FileInfo, isErrno } from '../files.ts';
 import { type GroupOptions, setGroup, WalkControl } from '../fs-group.ts';
-import type { FilesystemSpace } from '../node-usage.ts';
+import { type FilesystemSpace, spaceOf } from '../node-usage.ts';
 import { type DiskUsage, diskUsage } from './disk-usage.ts';
 
 /** What a file thread can be asked for. Each blocks its thread, and must not be called on the event loop. */
@@ -19,11 +19,7 @@ export interface FileOperations {
 export const fileOperations: FileOperations = {
   usage: (path, budgetMs) => diskUsage(path, budgetMs),
 
-  space: (path) =>
-    unlessMissing(() => {
-      const { bsize, blocks, bfree, bavail, files, ffree } = fs.statfsSync(path);
-      return { available: bavail * bsize, capacity: blocks * bsize, used: (blocks - bfree) * bsize, inodes: files, inodesFree: ffree };
-    }),
+  space: (path) => unlessMissing(() => spaceOf(fs.statfsSync(path))),
 
   group: (path, gid, options, counters) => setGroup(path, gid, options, new WalkControl(counters)),
 
