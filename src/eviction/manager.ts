@@ -1,12 +1,12 @@
 import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import { Pause } from '../host/pause.ts';
+import { podEventObject } from '../observe/event-object.ts';
 import type { EventObject, EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Health, Service } from '../observe/service.ts';
 import type { StatusOverride } from '../pods/lifecycle.ts';
 import type { Summary } from '../stats/summary-types.ts';
-import { podEventObject } from '../sync/event-object.ts';
 import { decide, type EvictionState, initialState } from './decide.ts';
 import { hasLocalStorageLimit } from './local-storage.ts';
 import { describeThreshold, type Pressure, starvedResource, thresholdsMet } from './observations.ts';

@@ -7,6 +7,7 @@ import type { CriImages } from '../cri/ports.ts';
 import type { Image, ImageSpec, PodSandboxConfig } from '../cri/types.ts';
 import type { Clock } from '../host/clock.ts';
 import { Turns } from '../host/turns.ts';
+import { podEventObject } from '../observe/event-object.ts';
 import type { EventObject, EventRecorder } from '../observe/events.ts';
 import { abortable } from './abortable.ts';
 import type { Credential } from './credential-index.ts';
@@ -210,9 +211,8 @@ export class ImageManager {
     const { keyring, events } = this.#deps;
     const missing = (await keyring.missingSecrets?.(pod)) ?? [];
     if (missing.length === 0) return;
-    const { namespace, name, uid } = pod.metadata;
     const text = `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`;
-    events.event({ kind: 'Pod', namespace, name, uid }, 'Warning', 'FailedToRetrieveImagePullSecret', text);
+    events.event(podEventObject(pod), 'Warning', 'FailedToRetrieveImagePullSecret', text);
   }
 
   #backedOff(key: string, requested: string, object: EventObject, remainingMs: number): ImageError {
@@ -239,8 +239,7 @@ function backoffKey({ pod, container }: EnsureImageRequest): string {
 }
 
 function eventObject({ pod, fieldPath }: EnsureImageRequest): EventObject {
-  const { namespace, name, uid } = pod.metadata;
-  return { kind: 'Pod', namespace, name, uid, ...(fieldPath === undefined ? {} : { fieldPath }) };
+  return { ...podEventObject(pod), ...(fieldPath === undefined ? {} : { fieldPath }) };
 }
 
 const quote = (text: string) => JSON.stringify(text);

@@ -1,9 +1,9 @@
 import type { Preemption } from '../admission/chain.ts';
 import type { Clock } from '../host/clock.ts';
+import { podEventObject } from '../observe/event-object.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { PodKiller, type PodKillerDeps } from '../pods/kill-pod.ts';
-import { podEventObject } from '../sync/event-object.ts';
 
 export interface PreemptionDeps {
   clock: Clock;

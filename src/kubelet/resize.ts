@@ -13,6 +13,7 @@ import type { Pod } from '../api/types.ts';
 import type { CriRuntime, CriSandboxResize } from '../cri/ports.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
+import { podEventObject } from '../observe/event-object.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Service } from '../observe/service.ts';
@@ -21,7 +22,6 @@ import type { PodCgroupResize } from '../resources/pod-cgroup-resize.ts';
 import type { ResizeStatus } from '../status/publisher.ts';
 import { isoSeconds } from '../status/times.ts';
 import type { SpecBuilder } from '../sync/context.ts';
-import { podEventObject } from '../sync/event-object.ts';
 import { PodResizer } from '../sync/resize-pod.ts';
 
 /** What the machine and the settings say of in-place resizes. */

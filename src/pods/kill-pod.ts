@@ -1,8 +1,8 @@
 import { podUid } from '../api/brands.ts';
 import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
+import { podEventObject } from '../observe/event-object.ts';
 import type { EventRecorder } from '../observe/events.ts';
-import { podEventObject } from '../sync/event-object.ts';
 import type { PodLifecycle, PodUpdate, StatusOverride } from './lifecycle.ts';
 
 export interface PodKillerDeps {

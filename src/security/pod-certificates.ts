@@ -7,6 +7,7 @@ import type { KubeApi } from '../kube/api.ts';
 import { isKubeError } from '../kube/errors.ts';
 import { createPodCertificateRequest, getPodCertificateRequest, getServiceAccount } from '../kube/typed.ts';
 import type { PodCertificateRequest } from '../kube/types.ts';
+import { podEventObject } from '../observe/event-object.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { PodCertificateAsk, PodCertificateSource } from '../volumes/ports.ts';
 import { type KeyPair, signedRequest } from './certificate-request.ts';
@@ -112,7 +113,7 @@ export class PodCertificates implements PodCertificateSource {
       kept.pending = undefined;
       const what = type === 'Denied' ? 'denied' : 'failed';
       const told = `PodCertificateRequest ${namespace}/${metadata.name} ${type === 'Denied' ? 'was denied' : 'failed'}, reason=${JSON.stringify(reason)}, message=${JSON.stringify(message)}`;
-      events.event({ kind: 'Pod', namespace, name, uid }, 'Warning', type, told);
+      events.event(podEventObject(pod), 'Warning', type, told);
       const text = `PodCertificateRequest was permanently ${what}: reason=${JSON.stringify(reason)} message=${JSON.stringify(message)}`;
       if (kept.current === undefined) kept.refused = text;
       throw new Error(text);

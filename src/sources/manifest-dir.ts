@@ -1,6 +1,7 @@
 import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import { Pause } from '../host/pause.ts';
+import { podEventObject } from '../observe/event-object.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { dropDuplicates, duplicateMessage, type FilePod } from './drop-duplicates.ts';
@@ -142,8 +143,7 @@ export class ManifestDir implements PodSource, ListsManifests {
   }
 
   #recordDuplicate(pod: Pod): void {
-    const { namespace, name, uid } = pod.metadata;
-    this.#options.events?.event({ kind: 'Pod', namespace, name, uid }, 'Warning', 'FailedValidation', duplicateMessage(pod, this.name));
+    this.#options.events?.event(podEventObject(pod), 'Warning', 'FailedValidation', duplicateMessage(pod, this.name));
   }
 
   #logMissing(before: ReadonlySet<string>): void {

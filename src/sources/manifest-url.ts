@@ -2,6 +2,7 @@ import type { Pod } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import { type HttpAnswer, type HttpGetOptions, systemGet } from '../host/http-get.ts';
 import { Pause } from '../host/pause.ts';
+import { podEventObject } from '../observe/event-object.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { dropDuplicates, duplicateMessage } from './drop-duplicates.ts';
@@ -113,8 +114,7 @@ export class ManifestUrl implements PodSource, ListsManifests {
     const { url, events } = this.#options;
     const { kept, dropped } = dropDuplicates(found.map((pod) => ({ pod, file: url })));
     for (const { pod } of dropped) {
-      const { namespace, name, uid } = pod.metadata;
-      events?.event({ kind: 'Pod', namespace, name, uid }, 'Warning', 'FailedValidation', duplicateMessage(pod, this.name));
+      events?.event(podEventObject(pod), 'Warning', 'FailedValidation', duplicateMessage(pod, this.name));
     }
     const pods = kept.map(({ pod }) => pod);
     for (const pod of pods) this.#seen.mark(pod);

@@ -2,11 +2,11 @@ import type { ContainerId } from '../api/brands.ts';
 import { isSidecar } from '../api/restart.ts';
 import type { Container, Pod } from '../api/types.ts';
 import { isCriError } from '../cri/errors.ts';
+import { containerEventObject } from '../observe/event-object.ts';
 import type { ObservedContainer, ObservedPod } from '../pleg/types.ts';
 import type { KillReason } from './actions.ts';
 import type { LaneMemory, SyncDeps } from './context.ts';
 import { SyncError } from './errors.ts';
-import { containerEventObject } from './event-object.ts';
 import { graceSeconds, MINIMUM_STOP_SECONDS } from './grace.ts';
 
 type KillDeps = Pick<SyncDeps, 'runtime' | 'hooks' | 'clock' | 'log' | 'events'>;

@@ -1,7 +1,7 @@
+import { podEventObject } from '../observe/event-object.ts';
 import type { ActionOf } from './actions.ts';
 import type { StageContext, SyncDeps } from './context.ts';
 import { SyncError } from './errors.ts';
-import { podEventObject } from './event-object.ts';
 import { textOf } from './kill.ts';
 
 /** Makes the log directory and the sandbox. Throws SyncError; the event is silent once the pod is going away. */

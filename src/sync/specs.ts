@@ -5,6 +5,7 @@ import type { CriImages } from '../cri/ports.ts';
 import type { ContainerConfig, Device, ImageSpec, LinuxContainerResources, Mount, UserNamespace } from '../cri/types.ts';
 import type { Files } from '../host/files.ts';
 import type { Random } from '../host/random.ts';
+import { podEventObject } from '../observe/event-object.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Placement } from '../resources/managers.ts';
 import { containerConfig } from './container-config.ts';
@@ -14,7 +15,6 @@ import { type DnsConfig, type DnsSettings, parseResolvConf, podDns, ResolvConfEr
 import { envFileValue } from './env-file.ts';
 import { containerEnvironment, type EnvObjects, type ResolvedEnv } from './environment.ts';
 import { SyncError } from './errors.ts';
-import { podEventObject } from './event-object.ts';
 import { podHostname } from './hostname.ts';
 import { hostNetworkHostsFile, managedHostsFile, needsHostsFile } from './hosts-file.ts';
 import type { NodeSettings } from './node-settings.ts';

@@ -9,6 +9,7 @@ import type { OwnedFiles } from '../host/owned-files.ts';
 import type { Random } from '../host/random.ts';
 import { openBeneath, readHeld } from '../host/safe-path.ts';
 import type { Tools } from '../host/tools.ts';
+import { podEventObject } from '../observe/event-object.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import { AtomicWriter } from './atomic-writer.ts';
@@ -257,17 +258,10 @@ export class VolumeManager {
   #tell(pod: Pod, volume: Volume, cause: unknown): void {
     // A claim that leads nowhere is told once, with the event of the whole pod.
     if (isUnresolved(cause)) return;
-    const { events } = this.#deps;
-    const { namespace, name, uid } = pod.metadata;
-    const resolved = this.#world.wanted(uid, volume.name);
+    const resolved = this.#world.wanted(pod.metadata.uid, volume.name);
     const isBlock = resolved?.isBlock === true;
-    const reason = isBlock ? 'FailedMapVolume' : 'FailedMount';
-    events.event(
-      { kind: 'Pod', namespace, name, uid },
-      'Warning',
-      reason,
-      setUpFailure(resolved?.source.name ?? volume.name, cause, isBlock),
-    );
+    const text = setUpFailure(resolved?.source.name ?? volume.name, cause, isBlock);
+    this.#deps.events.event(podEventObject(pod), 'Warning', isBlock ? 'FailedMapVolume' : 'FailedMount', text);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../host/clock.ts';
 import type { SlowFiles } from '../host/file-threads/file-threads.ts';
 import { WalkControl } from '../host/fs-group.ts';
+import { podEventObject } from '../observe/event-object.ts';
 import type { EventRecorder } from '../observe/events.ts';
 import type { VolumeContext } from './plugin.ts';
 
@@ -30,7 +31,6 @@ export async function giveToGroup(
 ): Promise<void> {
   if (fsGroup === undefined) return;
   const { clock, longFiles, events } = deps;
-  const { namespace, name, uid } = pod.metadata;
   const control = new WalkControl();
   const stop = () => control.stop();
   signal.addEventListener('abort', stop, { once: true });
@@ -40,7 +40,7 @@ export async function giveToGroup(
       which === 'first'
         ? `Setting volume ownership for ${dir} is taking longer than expected, consider using OnRootMismatch - ${Help}`
         : `Setting volume ownership for ${dir}, processed ${control.count} files.`;
-    events.event({ kind: 'Pod', namespace, name, uid }, 'Warning', 'VolumePermissionChangeInProgress', text);
+    events.event(podEventObject(pod), 'Warning', 'VolumePermissionChangeInProgress', text);
     timer = clock.after(TellMs, () => tell('more'), true);
   };
   const onRootMismatch = pod.spec.securityContext?.fsGroupChangePolicy === 'OnRootMismatch';

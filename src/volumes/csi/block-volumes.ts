@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { LoopDevices } from '../../host/loop-devices.ts';
 import type { Mounter } from '../../host/mounts.ts';
+import { podEventObject } from '../../observe/event-object.ts';
 import type { EventRecorder } from '../../observe/events.ts';
 import { linkDevice } from '../device-links.ts';
 import { isMounted } from '../global-mounts.ts';
@@ -165,10 +166,9 @@ export class BlockVolumes {
   }
 
   #tell({ pod }: VolumeContext, name: string, mapped: string, link: string): void {
-    const { namespace, name: podName, uid } = pod.metadata;
     const succeeded = `MapVolume.MapPodDevice succeeded for volume ${JSON.stringify(name)}`;
     for (const path of [`globalMapPath ${JSON.stringify(posix.dirname(mapped))}`, `volumeMapPath ${JSON.stringify(posix.dirname(link))}`]) {
-      this.#deps.events.event({ kind: 'Pod', namespace, name: podName, uid }, 'Normal', 'SuccessfulMountVolume', `${succeeded} ${path}`);
+      this.#deps.events.event(podEventObject(pod), 'Normal', 'SuccessfulMountVolume', `${succeeded} ${path}`);
     }
   }
 }

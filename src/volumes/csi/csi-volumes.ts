@@ -1,4 +1,5 @@
 import type { Volume } from '../../api/types.ts';
+import { podEventObject } from '../../observe/event-object.ts';
 import type { PlacedVolume, VolumeContext, VolumePlugin } from '../plugin.ts';
 import { has } from '../source-fields.ts';
 import type { UsageInput, VolumeFigures } from '../usage.ts';
@@ -141,9 +142,8 @@ export class CsiVolumePlugin implements VolumePlugin {
     try {
       await work();
     } catch (err) {
-      const { namespace, name, uid } = pod.metadata;
       const text = `NodeExpandVolume.NodeExpandVolume failed for volume ${JSON.stringify(volume.name)} : ${textOf(err)}`;
-      this.#deps.events.event({ kind: 'Pod', namespace, name, uid }, 'Warning', 'VolumeResizeFailed', text);
+      this.#deps.events.event(podEventObject(pod), 'Warning', 'VolumeResizeFailed', text);
       if (!wasPublished) throw new VolumeError('host', `failed while expanding volume: ${textOf(err)}`, err);
     }
   }

@@ -3,6 +3,7 @@ import { timeFromMs } from '../../api/time.ts';
 import type { Clock } from '../../host/clock.ts';
 import { Turns } from '../../host/turns.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../kube/types.ts';
+import { podEventObject } from '../../observe/event-object.ts';
 import type { EventRecorder } from '../../observe/events.ts';
 import type { Logger } from '../../observe/log.ts';
 import { isGrpcError } from '../../proto/unix-client.ts';
@@ -127,11 +128,15 @@ export class VolumeExpander {
 
   #tell({ pod }: VolumeContext, claim: PersistentVolumeClaim, type: 'Normal' | 'Warning', reason: string, text: string): void {
     const { events } = this.#deps;
-    const { namespace, name, uid } = pod.metadata;
-    events.event({ kind: 'Pod', namespace, name, uid }, type, reason, text);
+    events.event(podEventObject(pod), type, reason, text);
     const { metadata } = claim;
     events.event(
-      { kind: 'PersistentVolumeClaim', namespace: metadata.namespace ?? namespace, name: metadata.name, uid: metadata.uid ?? '' },
+      {
+        kind: 'PersistentVolumeClaim',
+        namespace: metadata.namespace ?? pod.metadata.namespace,
+        name: metadata.name,
+        uid: metadata.uid ?? '',
+      },
       type,
       reason,
       text,

@@ -1,5 +1,5 @@
 import type { Pod } from '../api/types.ts';
-import type { EventObject } from '../observe/events.ts';
+import type { EventObject } from './events.ts';
 
 /** The pod as the object of an event. */
 export function podEventObject(pod: Pod): EventObject {
