@@ -1,5 +1,5 @@
 import { formatDurationMs } from '../api/duration.ts';
-import { formatPod, isCriticalPod } from '../api/pod.ts';
+import { findContainer, formatPod, isCriticalPod } from '../api/pod.ts';
 import { shouldRestart, shouldRestartAllContainers } from '../api/restart.ts';
 import type { Container, Pod, PodStatus } from '../api/types.ts';
 import { isCriError } from '../cri/errors.ts';
@@ -19,7 +19,6 @@ import { ImageVolumes } from '../sync/image-volumes.ts';
 import { textOf } from '../sync/kill.ts';
 import { plan } from '../sync/plan.ts';
 import { statusesOf } from '../sync/plan-input.ts';
-import { findContainer } from '../sync/start-container.ts';
 import type { PodLifecycle, StepResult } from './lifecycle.ts';
 import type {
   NetworkState,
@@ -221,7 +220,7 @@ class PodSync {
       timeline.note(this.#state.uid, action.type, 'name' in action ? action.name : undefined);
       if (action.type !== 'StartContainer') continue;
       const exited = statusesOf(observed, action.name).find((s) => s.state === 'exited');
-      const container = findContainer(pod, action.name);
+      const container = findContainer(pod, action.name)?.container;
       if (exited !== undefined && container !== undefined) crashLoop.restarted(pod, container, exited);
     }
     const ctx: StageContext = {

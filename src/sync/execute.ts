@@ -1,10 +1,11 @@
+import { findContainer } from '../api/pod.ts';
 import { isCriError } from '../cri/errors.ts';
 import type { ActionOf, PodAction, PodActionType } from './actions.ts';
 import type { StageContext, SyncDeps } from './context.ts';
 import { SyncError, type SyncErrorCode } from './errors.ts';
 import { killContainer, killPod, textOf } from './kill.ts';
 import { runSandbox } from './run-sandbox.ts';
-import { findContainer, startContainer } from './start-container.ts';
+import { startContainer } from './start-container.ts';
 
 type Effect<T extends PodActionType> = (deps: SyncDeps, ctx: StageContext, action: ActionOf<T>) => Promise<void>;
 
@@ -56,7 +57,8 @@ export async function execute(deps: SyncDeps, ctx: StageContext, actions: readon
   let hooked = Promise.resolve();
   const all = actions.map((action) => {
     const done = run(action, hooked);
-    if (action.type === 'StartContainer' && findContainer(ctx.pod, action.name)?.lifecycle?.postStart !== undefined) hooked = done;
+    if (action.type === 'StartContainer' && findContainer(ctx.pod, action.name)?.container.lifecycle?.postStart !== undefined)
+      hooked = done;
     return done;
   });
   await Promise.all(all);

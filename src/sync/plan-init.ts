@@ -1,3 +1,4 @@
+import { isSidecar } from '../api/restart.ts';
 import type { Container } from '../api/types.ts';
 import type { ObservedContainer } from '../pleg/types.ts';
 import type { BackOffWait, PodAction } from './actions.ts';
@@ -12,8 +13,6 @@ export interface InitPlan {
   /** An init container failed for good: the pod is to be stopped. */
   failed: boolean;
 }
-
-const isSidecar = (c: Container) => c.restartPolicy === 'Always';
 
 /**
  * The init containers in their order (contract: pod-lifecycle §5). `inSandbox` are the instances that belong to the

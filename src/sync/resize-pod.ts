@@ -1,5 +1,5 @@
 import { type Amounts, amountsOf, effectiveLimits, type PodResourceInfo, sameAmounts } from '../api/allocation.ts';
-import { formatPod } from '../api/pod.ts';
+import { findContainer, formatPod } from '../api/pod.ts';
 import { Quantity } from '../api/quantity.ts';
 import { quantityOf } from '../api/resources.ts';
 import type { Container, Pod, ResourceList, ResourceRequirements } from '../api/types.ts';
@@ -11,7 +11,7 @@ import type { Logger } from '../observe/log.ts';
 import { milliCpuToQuota, milliCpuToShares, sharesToMilliCpu } from '../resources/cpu.ts';
 import type { PodCgroupConfig } from '../resources/pod-cgroup-config.ts';
 import type { ActionOf, ContainerUpdate } from './actions.ts';
-import { findContainer } from './start-container.ts';
+import { textOf } from './kill.ts';
 
 /** What a pod's control group is set to; a part that is left out is not touched, or not known. */
 export type PodCgroupPart = Partial<Pick<PodCgroupConfig, 'cpuShares' | 'cpuQuota' | 'cpuPeriod' | 'memory' | 'unified'>>;
@@ -167,7 +167,7 @@ export class PodResizer {
   async #setContainer(run: ResizeRun, resource: Resource, update: ContainerUpdate): Promise<void> {
     const { runtime, containerResources } = this.#deps;
     const { pod, signal } = run;
-    const spec = findContainer(pod, update.name);
+    const spec = findContainer(pod, update.name)?.container;
     if (spec === undefined) return;
     const before = run.reached.get(update.name) ?? update.current;
     const { desired } = update;
@@ -261,5 +261,3 @@ function requirementsOf({ cpuRequest, cpuLimit, memoryRequest, memoryLimit }: Am
   });
   return { limits: list(cpuLimit, memoryLimit), requests: list(cpuRequest, memoryRequest) };
 }
-
-const textOf = (err: unknown) => (err instanceof Error ? err.message : String(err));

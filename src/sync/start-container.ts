@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { containerId } from '../api/brands.ts';
+import { findContainer } from '../api/pod.ts';
 import type { Container, Pod } from '../api/types.ts';
 import { containerLogLink } from '../containers/log-paths.ts';
 import { isCriError } from '../cri/errors.ts';
@@ -21,7 +22,7 @@ const ImageVolumeMountFailed = 'ImageVolumeMountFailed';
  */
 export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: ContainerKind, name: string): Promise<void> {
   const { pod, observed, signal } = ctx;
-  const container = findContainer(pod, name);
+  const container = findContainer(pod, name)?.container;
   const sandbox = observed.sandboxes[0];
   if (container === undefined || sandbox === undefined) return;
   const object = containerEventObject(pod, name);
@@ -65,11 +66,6 @@ export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: Co
   deps.metrics.containerStarted(kind, undefined);
   await linkLog(deps, pod, name, id, sandboxConfig, config);
   await postStart(deps, ctx, container, id);
-}
-
-export function findContainer(pod: Pod, name: string): Container | undefined {
-  const of = (list: Container[] | undefined) => list?.find((c) => c.name === name);
-  return of(pod.spec.containers) ?? of(pod.spec.initContainers) ?? of(pod.spec.ephemeralContainers);
 }
 
 type PreparedInput = Pick<ContainerSpecInput, 'imageRef' | 'imageVolumes' | 'userns'>;
