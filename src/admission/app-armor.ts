@@ -1,7 +1,8 @@
-import type { Container, Pod } from '../api/types.ts';
+import { AppArmorAnnotationPrefix } from '../api/annotations.ts';
+import { allContainers } from '../api/pod.ts';
+import type { Pod } from '../api/types.ts';
 import type { Rejection } from './general-predicates.ts';
 
-const AnnotationPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 const Unconfined = 'unconfined';
 
 /**
@@ -14,10 +15,11 @@ export function appArmorFault(pod: Pod, isEnabled: boolean): Rejection | undefin
   return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
 }
 
-function wantsAppArmor({ metadata, spec }: Pod): boolean {
-  const { initContainers = [], containers, ephemeralContainers = [] } = spec;
-  const all: Container[] = [...initContainers, ...containers, ...ephemeralContainers];
-  const profiles = [spec, ...all].map((c) => c.securityContext?.appArmorProfile);
+function wantsAppArmor(pod: Pod): boolean {
+  const all = [...allContainers(pod)].map(({ container }) => container);
+  const profiles = [pod.spec, ...all].map((c) => c.securityContext?.appArmorProfile);
   if (profiles.some((p) => p !== undefined && p !== null && p.type !== 'Unconfined')) return true;
-  return Object.entries(metadata.annotations ?? {}).some(([key, value]) => key.startsWith(AnnotationPrefix) && value !== Unconfined);
+  return Object.entries(pod.metadata.annotations ?? {}).some(
+    ([key, value]) => key.startsWith(AppArmorAnnotationPrefix) && value !== Unconfined,
+  );
 }

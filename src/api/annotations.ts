@@ -1,3 +1,6 @@
+/** Before the name of a container: its AppArmor profile, as pods named it before there was a field. */
+export const AppArmorAnnotationPrefix = 'container.apparmor.security.beta.kubernetes.io/';
+
 /** Keys that the kubelet writes into pods, sandboxes and containers (contract: pod-lifecycle.md §1, §13). */
 export const ConfigSourceAnnotation = 'kubernetes.io/config.source';
 export const ConfigSeenAnnotation = 'kubernetes.io/config.seen';

@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
+import { AppArmorAnnotationPrefix } from '../api/annotations.ts';
 import type { AppArmorProfile, Container, Pod } from '../api/types.ts';
 import type { SecurityProfile } from '../cri/types.ts';
 import { ConfigGenerationError } from './config-error.ts';
 
-const AppArmorAnnotationPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 const LegacyRuntimeDefault = 'runtime/default';
 const LegacyUnconfined = 'unconfined';
 const LegacyLocalhostPrefix = 'localhost/';

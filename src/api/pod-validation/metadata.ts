@@ -1,3 +1,4 @@
+import { AppArmorAnnotationPrefix } from '../annotations.ts';
 import type { Field } from './field.ts';
 import { descendingPath, dnsLabel, dnsSubdomain, labelValue, qualifiedName } from './names.ts';
 import { validateTolerations } from './tolerations.ts';
@@ -5,7 +6,6 @@ import { validateTolerations } from './tolerations.ts';
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
 const SECCOMP_CONTAINER = 'container.seccomp.security.alpha.kubernetes.io/';
-const APPARMOR_CONTAINER = 'container.apparmor.security.beta.kubernetes.io/';
 const TOLERATIONS = 'scheduler.alpha.kubernetes.io/tolerations';
 /** Those without a domain. */
 const FINALIZERS = ['kubernetes', 'orphan', 'foregroundDeletion'];
@@ -87,7 +87,7 @@ function validateMeaningfulAnnotations(annotations: Field, spec: Field): void {
   if (cost && !isInt32(cost.text)) cost.report(`${cost.shown} is no whole number of 32 bits`);
   for (const [key, value] of known) {
     if (key === SECCOMP_POD || key.startsWith(SECCOMP_CONTAINER)) validateSeccompAnnotation(value.at(`${annotations.path}.${key}`));
-    if (key.startsWith(APPARMOR_CONTAINER)) validateAppArmorAnnotation(value, key.slice(APPARMOR_CONTAINER.length), spec);
+    if (key.startsWith(AppArmorAnnotationPrefix)) validateAppArmorAnnotation(value, key.slice(AppArmorAnnotationPrefix.length), spec);
   }
 }
 
@@ -136,7 +136,7 @@ export function validateProfilesMatch(meta: Field, spec: Field): void {
   if (spec.get('os').get('name').text === 'windows') return;
   const podProfile = spec.get('securityContext').get('appArmorProfile');
   for (const container of allContainers(spec)) {
-    const annotation = annotations.get(APPARMOR_CONTAINER + container.get('name').text);
+    const annotation = annotations.get(AppArmorAnnotationPrefix + container.get('name').text);
     const own = container.get('securityContext').get('appArmorProfile');
     if (annotation) matchProfile(annotation.text, own.isSet ? own : podProfile.at(own.path), ['runtime/default']);
   }
