@@ -1,5 +1,5 @@
 import { isResizeInProgress, type PodResourceInfo, type ResizeGates, resourceInfoOf, withAllocation } from '../api/allocation.ts';
-import type { Pod } from '../api/types.ts';
+import type { Pod, PodCondition } from '../api/types.ts';
 import type { Logger } from '../observe/log.ts';
 import type { AdmissionVerdict, Preemption } from './chain.ts';
 import { changesPodLevel, requestedResizes } from './requested-resizes.ts';
@@ -217,14 +217,4 @@ export class AllocationManager {
 }
 
 /** A condition without its times. */
-const essence = ({
-  type,
-  reason,
-  message,
-  observedGeneration,
-}: {
-  type: string;
-  reason?: string;
-  message?: string;
-  observedGeneration?: number;
-}) => [type, reason, message, observedGeneration];
+const essence = ({ type, reason, message, observedGeneration }: PodCondition) => [type, reason, message, observedGeneration];

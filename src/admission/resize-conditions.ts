@@ -104,7 +104,7 @@ export class ResizeConditions {
   /** The pod is over, or forgotten. */
   end(uid: string): void {
     this.clearPending(uid, 'terminated');
-    this.#replace(uid, { priority: undefined });
+    if (this.#pods.delete(uid)) this.#count();
   }
 
   #condition(type: string, old: PodCondition | undefined, reason: string, message: string, generation: number | undefined): PodCondition {

@@ -36,7 +36,7 @@ export class LogRotation extends Rounds {
   override readonly name = 'log-rotation';
   readonly #deps: LogRotationDeps;
   /** Where the log of each running container is: asked once, it never changes. */
-  #paths = new Map<string, string>();
+  readonly #paths = new Map<string, string>();
 
   constructor(deps: LogRotationDeps) {
     super(deps.clock);
@@ -50,8 +50,8 @@ export class LogRotation extends Rounds {
   /** One look at all running containers; what fails for one is logged and does not keep the others. */
   async rotateAll(signal: AbortSignal): Promise<void> {
     const { runtime, policy } = this.#deps;
-    const running = (await runtime.listContainers({ state: 'running' }, { signal })).map((c) => c.id);
-    this.#paths = new Map(running.flatMap((id) => (this.#paths.has(id) ? [[id, this.#paths.get(id) ?? '']] : [])));
+    const running = new Set((await runtime.listContainers({ state: 'running' }, { signal })).map((c) => c.id));
+    for (const id of this.#paths.keys()) if (!running.has(id)) this.#paths.delete(id);
     const ids = running.values();
     const worker = async () => {
       for (const id of ids) {

@@ -24,7 +24,7 @@ export function createPublisher({ ports, hostIPs, statuses, reasons, probes, sta
   const { clock, log, timeline } = ports;
   const node = { hostIPs, runtimeName: () => ports.runtimeName, recursiveReadOnly: (pod: Pod) => ports.recursiveReadOnly?.(pod) ?? false };
   return new Publisher({
-    inner: new PodStatusPublisher({ manager: statuses, reasons, probes, node, clock, ...(resize === undefined ? {} : { resize }) }),
+    inner: new PodStatusPublisher({ manager: statuses, reasons, probes, node, clock, resize }),
     manager: statuses,
     reasons,
     published: (uid, status: PodStatus) => {

@@ -88,8 +88,8 @@ export class Intake {
     const uid = podUid(pod.metadata.uid);
     if (this.#rejected.has(uid) || this.#waiting.has(uid)) return;
     const known = dispatcher.state(uid) !== undefined;
-    const others = () => this.active().filter((other) => other.metadata.uid !== uid);
-    const verdict = known || isEnding(pod) ? undefined : admit(pod, others());
+    // Without a lane it is not among those that count.
+    const verdict = known || isEnding(pod) ? undefined : admit(pod, this.active());
     if (verdict === undefined) {
       dispatcher.submit(uid, { pod: this.#form(pod) });
       return;
