@@ -1,8 +1,7 @@
 import { isCriticalPod } from '../api/pod.ts';
 import { getPodQOS } from '../api/qos.ts';
-import { podRequests } from '../api/resources.ts';
 import type { Pod, PodQOSClass } from '../api/types.ts';
-import type { InsufficientResource } from './resource-fit.ts';
+import { type InsufficientResource, requestedAmounts } from './resource-fit.ts';
 
 /** How much of each resource is still missing. CPU in thousandths, the rest in whole units; all above zero. */
 type Missing = ReadonlyMap<string, bigint>;
@@ -78,7 +77,5 @@ function isSmaller(a: Pod, b: Pod): boolean {
 }
 
 function requestOf(pod: Pod, name: string): bigint {
-  if (name === 'pods') return 1n;
-  const quantity = podRequests(pod).get(name);
-  return (name === 'cpu' ? quantity?.milliValue() : quantity?.value()) ?? 0n;
+  return name === 'pods' ? 1n : (requestedAmounts(pod).get(name) ?? 0n);
 }

@@ -9,6 +9,21 @@ export interface InsufficientResource {
   capacity: bigint;
 }
 
+const amountsByPod = new WeakMap<Pod, ReadonlyMap<string, bigint>>();
+
+/**
+ * What a pod asks for, by resource: CPU in thousandths, the rest in whole units. Summed once, as a pod is never changed,
+ * only replaced: each new pod is compared with all that are here, and an agent that starts finds all of them new.
+ */
+export function requestedAmounts(pod: Pod): ReadonlyMap<string, bigint> {
+  let amounts = amountsByPod.get(pod);
+  if (amounts === undefined) {
+    amounts = new Map([...podRequests(pod)].map(([name, q]) => [name, name === 'cpu' ? q.milliValue() : q.value()]));
+    amountsByPod.set(pod, amounts);
+  }
+  return amounts;
+}
+
 /** Resources that every node has, in the order they are reported. */
 const Basic = ['cpu', 'memory', 'ephemeral-storage'];
 
@@ -18,9 +33,8 @@ const Basic = ['cpu', 'memory', 'ephemeral-storage'];
  */
 export function insufficientResources(pod: Pod, others: readonly Pod[], allocatable: ResourceList): InsufficientResource[] {
   const room = resourcesOf(allocatable);
-  const amounts = (of: Pod) => new Map([...podRequests(of)].map(([name, q]) => [name, name === 'cpu' ? q.milliValue() : q.value()]));
-  const requests = amounts(pod);
-  const used = others.map(amounts);
+  const requests = requestedAmounts(pod);
+  const used = others.map(requestedAmounts);
   const extended = [...requests.keys()].filter((name) => isHugePages(name) || (isExtended(name) && room.has(name))).sort();
   const found: InsufficientResource[] = [];
   const pods = room.get('pods')?.value() ?? 0n;
