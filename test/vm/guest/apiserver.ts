@@ -43,10 +43,8 @@ export async function startApiServer(): Promise<void> {
     '--profiling=false',
   ]);
   await writeFile(KUBECONFIG, kubeconfig(), { mode: 0o600 });
-  await until('the API server', 300, async () => ((await call('GET', '/readyz')).status === 200 ? true : undefined));
-  await until('the namespace default', 120, async () =>
-    (await call('GET', '/api/v1/namespaces/default')).status === 200 ? true : undefined,
-  );
+  await until('the API server', 300, async () => (await call('GET', '/readyz')).status === 200);
+  await until('the namespace default', 120, async () => (await call('GET', '/api/v1/namespaces/default')).status === 200);
 }
 
 /** Ends both: what is left of a service would hold up the machine's end. */

@@ -74,18 +74,22 @@ export async function installAgent(): Promise<void> {
   await writeFile('/var/lib/kubelet/config.yaml', configuration(), { mode: 0o600 });
   const unit = (await run('find', '/payload/deploy', '-name', 'kubelet.service')).trim().split('\n')[0] ?? '';
   await cp(unit, '/etc/systemd/system/kubelet.service');
+  await startWith();
+}
+
+/** Starts the agent's service, or restarts it, with further flags instead of the unit's own. */
+export async function startWith(...flags: string[]): Promise<void> {
   await mkdir('/etc/systemd/system/kubelet.service.d', { recursive: true });
-  const standalone =
-    '[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --hostname-override=node --v=2\n';
-  await writeFile('/etc/systemd/system/kubelet.service.d/standalone.conf', standalone);
+  const command = ['/usr/bin/kubelet', '--config=/var/lib/kubelet/config.yaml', ...flags, '--hostname-override=node', '--v=2'].join(' ');
+  await writeFile('/etc/systemd/system/kubelet.service.d/standalone.conf', `[Service]\nExecStart=\nExecStart=${command}\n`);
   await run('systemctl', 'daemon-reload');
-  await run('systemctl', 'start', 'kubelet');
+  await run('systemctl', 'restart', 'kubelet');
 }
 
 export async function healthy(seconds: number): Promise<void> {
   await until('http://127.0.0.1:10248/healthz', seconds, async () => {
     const answer = await fetch('http://127.0.0.1:10248/healthz');
-    return answer.status === 200 ? true : undefined;
+    return answer.status === 200;
   });
 }
 

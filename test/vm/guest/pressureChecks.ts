@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { call, KUBECONFIG, startApiServer } from './apiserver.ts';
-import { configuration, healthy, runningPod, shownPod } from './node.ts';
-import { place, SLEEP, unplace } from './pods.ts';
+import { configuration, healthy, runningPod, shownPod, startWith } from './node.ts';
+import { place, podOf, type Resources, SLEEP, unplace } from './pods.ts';
 import { agentLog, check, expect, run, until } from './report.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
@@ -17,23 +17,10 @@ const apiPod = async (name: string) => (await call('GET', `${PODS}/${name}`)).bo
 async function create(
   name: string,
   command: string,
-  spec: { resources?: object; volumes?: object[]; volumeMounts?: object[] },
+  spec: { resources?: Resources; volumes?: object[]; volumeMounts?: object[] },
 ): Promise<void> {
   const { resources = {}, volumes = [], volumeMounts = [] } = spec;
-  const container = {
-    name: 'main',
-    image: 'registry.local/busybox:1',
-    imagePullPolicy: 'Never',
-    command: ['sh', '-c', command],
-    resources,
-    volumeMounts,
-  };
-  const pod = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name },
-    spec: { nodeName: 'node', automountServiceAccountToken: false, terminationGracePeriodSeconds: 1, containers: [container], volumes },
-  };
+  const pod = podOf(name, command, { resources, volumeMounts }, { nodeName: 'node', automountServiceAccountToken: false, volumes });
   const { status, body } = await call('POST', PODS, pod);
   expect(`creating ${name}: ${JSON.stringify(body).slice(0, 300)}`, status, 201);
 }
@@ -54,15 +41,12 @@ export async function pressureChecks(): Promise<void> {
     expect('how it ended', { reason: state.reason, exitCode: state.exitCode }, { reason: 'OOMKilled', exitCode: 137 });
     expect('restarts of the guaranteed pod', await restarts('guaranteed'), before);
     await unplace('greedy');
-    await until('the greedy pod is gone', 120, async () => ((await shownPod('greedy')) === undefined ? true : undefined));
+    await until('the greedy pod is gone', 120, async () => (await shownPod('greedy')) === undefined);
   });
 
   const joined = await check('the node joins an API server', async () => {
     await startApiServer();
-    const dropIn = `[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=${KUBECONFIG} --hostname-override=node --node-ip=10.67.0.1 --v=2\n`;
-    await writeFile('/etc/systemd/system/kubelet.service.d/standalone.conf', dropIn);
-    await run('systemctl', 'daemon-reload');
-    await run('systemctl', 'restart', 'kubelet');
+    await startWith(`--kubeconfig=${KUBECONFIG}`, '--node-ip=10.67.0.1');
     await until('the node', 180, async () => {
       const { body } = await call('GET', '/api/v1/nodes/node');
       const { status } = body as { status?: { conditions?: { type: string; status: string }[] } };
@@ -75,9 +59,7 @@ export async function pressureChecks(): Promise<void> {
   await check('memory pressure: the best-effort hog is evicted, a guaranteed pod beside it is not', async () => {
     const guaranteed = { cpu: '100m', memory: '64Mi' };
     await create('kept', SLEEP, { resources: { requests: guaranteed, limits: guaranteed } });
-    await until('the guaranteed pod', 120, async () =>
-      (await apiPod('kept')).status?.containerStatuses?.[0]?.ready === true ? true : undefined,
-    );
+    await until('the guaranteed pod', 120, async () => (await apiPod('kept')).status?.containerStatuses?.[0]?.ready === true);
     const summary = (await (await fetch('http://127.0.0.1:10255/stats/summary')).json()) as {
       node: { memory: { availableBytes: number } };
     };

@@ -37,14 +37,14 @@ export async function agentLog(pattern: RegExp): Promise<string[]> {
   return (await run('journalctl', '-u', 'kubelet', '--no-pager', '-o', 'cat')).split('\n').filter((line) => pattern.test(line));
 }
 
-/** Tries `attempt` until it returns something, every half second. Rejects after `seconds` with the last reason. */
-export async function until<T>(what: string, seconds: number, attempt: () => Promise<T | undefined>): Promise<T> {
+/** Tries `attempt` until it returns something other than undefined or false, every half second. Rejects after `seconds` with the last reason. */
+export async function until<T>(what: string, seconds: number, attempt: () => Promise<T | undefined | false>): Promise<T> {
   const end = performance.now() + seconds * 1000;
   let why = 'not seen';
   while (performance.now() < end) {
     try {
       const found = await attempt();
-      if (found !== undefined) return found;
+      if (found !== undefined && found !== false) return found;
     } catch (error) {
       why = error instanceof Error ? error.message : String(error);
     }

@@ -24,7 +24,7 @@ export async function serviceChecks(): Promise<void> {
     const before = await containers();
     const pid = await mainPid();
     process.kill(Number(pid), 'SIGKILL');
-    await until('another process', 60, async () => ((await mainPid()) !== pid && (await mainPid()) !== '0' ? true : undefined));
+    await until('another process', 60, async () => (await mainPid()) !== pid && (await mainPid()) !== '0');
     await healthy(120);
     expect('containers and restarts', await containers(), before);
   });
@@ -49,8 +49,8 @@ export async function serviceChecks(): Promise<void> {
     await run('sh', '-c', `echo ${straggler.pid} > /sys/fs/cgroup/${group}/straggler/cgroup.procs`);
     const ended = new Promise((resolve) => straggler.once('exit', resolve));
     await unplace('shortlived');
-    await until('the pod is gone', 120, async () => ((await shownPod('shortlived')) === undefined ? true : undefined));
-    await until('its slice is gone', 120, async () => ((await podSlices()).length === NAMES.length ? true : undefined));
+    await until('the pod is gone', 120, async () => (await shownPod('shortlived')) === undefined);
+    await until('its slice is gone', 120, async () => (await podSlices()).length === NAMES.length);
     await ended;
     const unit = group.slice(group.lastIndexOf('/') + 1);
     expect('its unit', (await unitProperties(unit, 'ActiveState'))['ActiveState'], 'inactive');
