@@ -48,7 +48,7 @@ export function grpcCode(number: number): GrpcCode {
  * Kubernetes knows instead (the library's names timers and addresses). A peer's own text is kept.
  */
 const localTexts: readonly (readonly [prefix: string, text: string])[] = [
-  ['Deadline exceeded after ', 'context deadline exceeded'],
+  ['Deadline exceeded', 'context deadline exceeded'],
   ['Cancelled on client', 'context canceled'],
 ];
 

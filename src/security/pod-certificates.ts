@@ -101,7 +101,7 @@ export class PodCertificates implements PodCertificateSource {
 
   #outcome(pod: Pod, kept: Kept, pending: Pending, { metadata, status }: PodCertificateRequest): PodCertificate | undefined {
     const { events, random } = this.#deps;
-    const { namespace, name, uid } = pod.metadata;
+    const { namespace } = pod.metadata;
     for (const { type, reason = '', message = '' } of status?.conditions ?? []) {
       if (type === 'Issued') {
         const refreshAt = Date.parse(status?.beginRefreshAt ?? '') + random.float() * JitterMs;

@@ -1,8 +1,15 @@
+import { withRespite } from '../host/respite.ts';
 import { podEventObject } from '../observe/event-object.ts';
 import type { ActionOf } from './actions.ts';
 import type { StageContext, SyncDeps } from './context.ts';
 import { SyncError } from './errors.ts';
 import { textOf } from './kill.ts';
+
+/**
+ * How long a start that is under way may go on after the pod is to stop. containerd 1.x loses a task whose start is cut
+ * off in the middle: its container can then not be removed any more ("cannot delete running task").
+ */
+export const StartRespiteMs = 10_000;
 
 /** Makes the log directory and the sandbox. Throws SyncError; the event is silent once the pod is going away. */
 export async function runSandbox(deps: SyncDeps, ctx: StageContext, action: ActionOf<'RunPodSandbox'>): Promise<void> {
@@ -21,7 +28,8 @@ export async function runSandbox(deps: SyncDeps, ctx: StageContext, action: Acti
   const began = deps.clock.monotonic();
   try {
     if (config.logDirectory !== undefined) await deps.files.mkdir(config.logDirectory, 0o755);
-    const id = await deps.runtime.runPodSandbox(config, runtimeHandler, { signal });
+    const run = (late: AbortSignal) => deps.runtime.runPodSandbox(config, runtimeHandler, { signal: late });
+    const id = await withRespite(deps.clock, signal, StartRespiteMs, run);
     if (id === '') throw new Error('the runtime returned an empty sandbox id');
     ctx.made.sandboxes.push(id);
     deps.metrics.sandboxStarted(runtimeHandler, (deps.clock.monotonic() - began) / 1000, false);

@@ -5,6 +5,7 @@ import type { Container, Pod } from '../api/types.ts';
 import { containerLogLink } from '../containers/log-paths.ts';
 import { isCriError } from '../cri/errors.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../cri/types.ts';
+import { withRespite } from '../host/respite.ts';
 import { containerEventObject, containerFieldPath } from '../observe/event-object.ts';
 import type { ContainerKind } from './actions.ts';
 import type { ContainerSpecInput, StageContext, SyncDeps } from './context.ts';
@@ -12,6 +13,7 @@ import { SyncError, type SyncErrorCode } from './errors.ts';
 import { killContainer, textOf } from './kill.ts';
 import { statusesOf } from './plan-input.ts';
 import { nextRestartCount } from './restart-count.ts';
+import { StartRespiteMs } from './run-sandbox.ts';
 
 /** What a runtime's error begins with when it is about an image volume (contract: compat-matrix.md §3). */
 const ImageVolumeMountFailed = 'ImageVolumeMountFailed';
@@ -59,7 +61,8 @@ export async function startContainer(deps: SyncDeps, ctx: StageContext, kind: Co
   ctx.made.containers.push({ id, sandboxId: sandbox.id });
   deps.metrics.imageVolumesMounted(imageVolumes.size, false);
   deps.events.event(object, 'Normal', 'Created', 'Container created');
-  await deps.runtime.startContainer(id, { signal }).catch((err: unknown) => {
+  const start = (late: AbortSignal) => deps.runtime.startContainer(id, { signal: late });
+  await withRespite(deps.clock, signal, StartRespiteMs, start).catch((err: unknown) => {
     throw failed('RunContainerError', err);
   });
   deps.events.event(object, 'Normal', 'Started', 'Container started');

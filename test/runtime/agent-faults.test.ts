@@ -188,6 +188,8 @@ describe('an agent whose disk refuses', () => {
     const agent = await startAgent({ containerd, config: { podLogsDir: join(logs, 'pods') } });
     try {
       await agent.waitHealthy();
+      // Its server answers a little before it has made its folders.
+      await until(agent, 'started', async () => /Started kubelet/.test(await agent.log()));
       await run('mount', ['-o', 'remount,ro', logs]);
       await putManifest(agent, 'a.yaml', testPod('a', ['sleep', '100000']));
       await until(agent, 'told of the read-only disk', async () => /read-only file system/i.test(await agent.log()));

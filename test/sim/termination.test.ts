@@ -10,6 +10,8 @@ import { SimSource } from './source.ts';
 
 const sidecar = (name: string, behaviour: Behaviour): Container => simContainer(name, behaviour, { restartPolicy: 'Always' });
 const nothingLeft = (s: Scene) => s.world.runtime.machine.sandboxes.size === 0 && s.world.podsByUid().size === 0;
+const cutOff = (s: Scene) =>
+  s.world.runtime.journal.calls.filter(({ op, outcome }) => ['RunPodSandbox', 'StartContainer'].includes(op) && outcome === 'Canceled');
 const endOf = (s: Scene, container: string) =>
   s.world.runtime.journal.happenings.find((h) => h.kind === 'container-exited' && h.container === container);
 
@@ -38,6 +40,7 @@ for (const [what, spec] of Object.entries(slowStarts)) {
       s.oracle.remove(uid);
       const took = await s.until(`gone, deleted at ${at} ms`, () => nothingLeft(s), 20_000);
       assert.ok(took < 6_000, `deleted at ${at} ms, gone after ${took} ms`);
+      assert.deepEqual(cutOff(s), [], `deleted at ${at} ms: a start is not cut off in the middle`);
       s.check();
     }
   });
