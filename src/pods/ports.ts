@@ -20,6 +20,8 @@ export interface StatusPublisher {
 
 /** The cgroups of pods. `ensure` comes before the sandbox, `destroy` after the last container. */
 export interface PodCgroupsPort {
+  /** False when the pod's group, or one of its halves, is not there. */
+  exists(pod: Pod): Promise<boolean>;
   ensurePod(pod: Pod): Promise<void>;
   destroyPod(pod: Pod): Promise<void>;
 }

@@ -16,7 +16,7 @@ import { deadlineExceeded, deadlineRemainingMs } from '../sync/deadline.ts';
 import { isBackOff, SyncError } from '../sync/errors.ts';
 import { execute } from '../sync/execute.ts';
 import { ImageVolumes } from '../sync/image-volumes.ts';
-import { textOf } from '../sync/kill.ts';
+import { killPod, textOf } from '../sync/kill.ts';
 import { plan } from '../sync/plan.ts';
 import { statusesOf } from '../sync/plan-input.ts';
 import type { PodLifecycle, StepResult } from './lifecycle.ts';
@@ -128,6 +128,11 @@ class PodSync {
       return this.#retry(NETWORK_RETRY_MS);
     }
 
+    if (await this.#hasLostGroup(observed)) {
+      await this.#stop(observed);
+      [observed, status] = await this.#look();
+      if (isTerminal(status)) return { kind: 'advance' };
+    }
     deps.probes.add(pod);
     let waits: BackOffWait[] = [];
     let failures = new Map<string, SyncError>();
@@ -162,6 +167,20 @@ class PodSync {
     if (!this.#prepared && isStarted(observed)) await deps.volumes.refresh(pod, this.#signal);
     await deps.deadContainers.prune(observed.containers);
     return this.#outcome(failures, waits, timeLeft);
+  }
+
+  /** True when the pod runs without its control group: somebody took that away, and no limit holds any more. */
+  async #hasLostGroup({ containers }: ObservedPod): Promise<boolean> {
+    return containers.some((c) => c.state === 'running') && !(await this.#deps.cgroups.exists(this.#pod));
+  }
+
+  /** Stops all of the pod, so that it begins anew in a group of its own (contract pod-lifecycle §4, step 7). */
+  async #stop(observed: ObservedPod): Promise<void> {
+    const { sync, timeline } = this.#deps;
+    const { uid, graceSeconds } = this.#state;
+    sync.log.info('The control group of the pod is gone, stopping the pod to start it anew', { pod: formatPod(this.#pod), podUID: uid });
+    timeline.note(uid, 'KillPod', 'its control group is gone');
+    await killPod(sync, this.#pod, observed, this.#memory, graceSeconds, this.#signal);
   }
 
   /**

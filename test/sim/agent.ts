@@ -119,6 +119,7 @@ export class Agent {
       hooks: new Hooks({ runtime, clock }),
       cgroups: {
         updateQOS: async () => {},
+        exists: async (pod) => world.cgroups.has(pod.metadata.uid),
         ensurePod: async (pod) => {
           if (process.alive) world.cgroups.add(pod.metadata.uid);
         },
