@@ -96,6 +96,8 @@ class MemoryLog {
   changed: () => void = () => {};
   /** Called whenever a reader waits. */
   waiting: () => void = () => {};
+  /** Called whenever a reader gives a replaced file time. */
+  resting: () => void = () => {};
 
   get generation(): number {
     return this.generations.length - 1;
@@ -134,7 +136,7 @@ class MemoryLog {
         });
         return { cancel() {} };
       },
-      sleep: async () => {},
+      sleep: async () => this.resting(),
     };
   }
 
@@ -190,6 +192,25 @@ test('follow: goes on when the file grows and is rotated, ends when the containe
   log.waiting = () => steps.shift()?.();
   assert.equal(await text(log.read({ follow: true })), 'one\ntwo\nthree\nfour\nfive\n');
   assert.equal(steps.length, 0);
+  assert.equal(log.opened, 0);
+});
+
+test('follow: what the old file gets after the new one came is not lost', async () => {
+  const log = new MemoryLog();
+  log.write(line('one'));
+  const late = ['two', 'three'];
+  log.waiting = () => {
+    log.rotate();
+    log.write(line('four'));
+    log.waiting = () => {
+      log.running = false;
+    };
+  };
+  log.resting = () => {
+    const text = late.shift();
+    if (text !== undefined) log.generations[0] = Buffer.concat([log.generations[0] ?? Buffer.alloc(0), Buffer.from(line(text))]);
+  };
+  assert.equal(await text(log.read({ follow: true })), 'one\ntwo\nthree\nfour\n');
   assert.equal(log.opened, 0);
 });
 

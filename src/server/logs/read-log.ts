@@ -20,6 +20,11 @@ export interface ReadLogInput {
 const BLOCK_BYTES = 32 << 10;
 /** Contract http-api §7: without news from the file system it is looked at every second. */
 const POLL_MS = 1_000;
+/**
+ * containerd writes what it had taken for the old file (half a line among it) a moment after it began the new one: the
+ * old one is left when it did not grow for so long.
+ */
+const OLD_FILE_QUIET_MS = 300;
 
 /**
  * The text of a container's log, in blocks of at most about 32 KiB: memory does not depend on the log's length. A followed
@@ -68,7 +73,8 @@ class Follower {
   readonly #watch: { refresh(): Promise<void>; close(): void };
   #changed = false;
   #watching = false;
-  #drained: LogFile | undefined;
+  /** A file that was replaced, and its size before the last wait. */
+  #old: { file: LogFile; size: number } | undefined;
   #ended = false;
 
   constructor(input: ReadLogInput) {
@@ -89,15 +95,17 @@ class Follower {
       return 'same';
     }
     if (await file.replaced()) {
-      // The old file may have got its last lines just before the new one came.
-      if (this.#drained !== file) {
-        this.#drained = file;
+      const { clock, open, signal } = this.#input;
+      const size = await file.size();
+      if (this.#old?.file !== file || this.#old.size !== size) {
+        this.#old = { file, size };
+        await clock.sleep(OLD_FILE_QUIET_MS, signal).catch(() => {});
         return 'same';
       }
       try {
-        return await this.#input.open();
+        return await open();
       } catch {
-        this.#drained = undefined;
+        this.#old = undefined;
       }
     }
     if (this.#ended) return 'ended';
