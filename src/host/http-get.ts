@@ -16,8 +16,8 @@ export interface HttpGetOptions {
 const MAX_REDIRECTS = 10;
 
 /**
- * GET over node:http(s), following redirects. In place of `fetch`, whose parser is WebAssembly: the agent runs without
- * it. Rejects with Node's error, or the signal's reason.
+ * GET over node:http(s), following redirects. In place of `fetch`, whose parser is WebAssembly: the agent also runs
+ * with flags of the engine that lack it. Rejects with Node's error, or the signal's reason.
  */
 export async function systemGet(url: string, options: HttpGetOptions): Promise<HttpAnswer> {
   let target = new URL(url);

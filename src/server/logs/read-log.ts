@@ -16,7 +16,7 @@ export interface ReadLogInput {
   signal: AbortSignal;
 }
 
-/** Without an optimising compiler a block takes about 10 ms, and other work comes in between. */
+/** A block takes up to 10 ms before the code is compiled, and other work comes in between. */
 const BLOCK_BYTES = 32 << 10;
 /** Contract http-api §7: without news from the file system it is looked at every second. */
 const POLL_MS = 1_000;
