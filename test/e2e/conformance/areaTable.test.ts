@@ -37,9 +37,16 @@ test('the document keeps the rows and faults of areas that did not run', () => {
   );
   assert.match(first, /^\| a \| 1 \| 0 \| 1 \| 0 \| 0 \| 1 \| then \|$/m);
   assert.match(first, /^- a: 1: x\n- b: 2: y$/m);
+  assert.match(first, /^Not explained: a, b\.$/m);
   const second = conformanceDoc(first, areaRows([spec('a', '1')], [result('1', 'passed')]), 'now');
   assert.match(second, /^\| a \| 1 \| 1 \| 0 \| 0 \| 0 \| 1 \| now \|\n\| b \| 1 \| 0 \| 1 \| 0 \| 0 \| 1 \| then \|$/m);
   assert.doesNotMatch(second, /- a:/);
   assert.match(second, /- b: 2: y/);
   assert.equal(conformanceDoc(second, [], 'later'), second);
+});
+
+test('the document tells what faults come from', () => {
+  const text = conformanceDoc('', areaRows([spec('podresources', '1')], [result('1', 'failed', 'no socket')]), 'now');
+  assert.match(text, /^Not built yet: .*PodResources API \(podresources\)\.$/m);
+  assert.doesNotMatch(text, /Not explained/);
 });

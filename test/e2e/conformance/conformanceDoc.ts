@@ -1,4 +1,5 @@
 import { type AreaRow, cells, TABLE_HEAD } from './areaTable.ts';
+import { reasonsFor } from './notBuilt.ts';
 
 const INTRO = `# Conformance
 
@@ -32,5 +33,8 @@ export function conformanceDoc(old: string, rows: readonly AreaRow[], when: stri
   const head = `| ${[...TABLE_HEAD, 'last run'].join(' | ')} |\n| --- |${' ---: |'.repeat(TABLE_HEAD.length - 1)} --- |`;
   const sorted = <T>(map: Map<string, T>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
   const faultLines = sorted(faults).flat();
-  return `${INTRO}\n${head}\n${sorted(lines).join('\n')}\n${faultLines.length === 0 ? '' : `\n${FAULTS_TITLE}\n\n${faultLines.join('\n')}\n`}`;
+  const table = `${INTRO}\n${head}\n${sorted(lines).join('\n')}\n`;
+  if (faultLines.length === 0) return table;
+  const faulty = [...faults].flatMap(([area, of]) => (of.length > 0 ? [area] : [])).sort();
+  return `${table}\n${FAULTS_TITLE}\n\n${reasonsFor(faulty).join('\n')}\n\n${faultLines.join('\n')}\n`;
 }

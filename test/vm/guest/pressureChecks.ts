@@ -1,5 +1,6 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { call, KUBECONFIG, startApiServer } from './apiserver.ts';
+import { expectFiles, groupOf, mainGroup, value } from './groups.ts';
 import { configuration, healthy, runningPod, shownPod, startWith } from './node.ts';
 import { place, podOf, type Resources, SLEEP, unplace } from './pods.ts';
 import { agentLog, check, expect, run, until } from './report.ts';
@@ -23,6 +24,46 @@ async function create(
   const pod = podOf(name, command, { resources, volumeMounts }, { nodeName: 'node', automountServiceAccountToken: false, volumes });
   const { status, body } = await call('POST', PODS, pod);
   expect(`creating ${name}: ${JSON.stringify(body).slice(0, 300)}`, status, 201);
+}
+
+/** Bytes that /proc/meminfo tells. */
+async function meminfo(name: string): Promise<number> {
+  const found = new RegExp(`^${name}:\\s+([0-9]+) kB`, 'm').exec(await readFile('/proc/meminfo', 'utf8'));
+  return Number(found?.[1]) * 1024;
+}
+
+async function configure(settings: Record<string, unknown>): Promise<void> {
+  await writeFile('/var/lib/kubelet/config.yaml', configuration(settings), { mode: 0o600 });
+  await run('systemctl', 'restart', 'kubelet');
+  await healthy(120);
+}
+
+/** With swap on: pods of manifests are critical and never have any, so these come from the API server. */
+async function limitedSwap(): Promise<string> {
+  await run(
+    'sh',
+    '-c',
+    'dd if=/dev/zero of=/swapfile bs=1M count=64 2>/dev/null && chmod 600 /swapfile && mkswap /swapfile && swapon /swapfile',
+  );
+  await configure({ memorySwap: { swapBehavior: 'LimitedSwap' } });
+  const guaranteed = { cpu: '50m', memory: '32Mi' };
+  await create('swaps', SLEEP, { resources: { requests: { memory: '64Mi' }, limits: { memory: '96Mi' } } });
+  await create('stays', SLEEP, { resources: { requests: guaranteed, limits: guaranteed } });
+  const swaps = await runningPod('swaps', 120);
+  const stays = await runningPod('stays', 120);
+  const share = Math.trunc(((64 * 1024 ** 2) / (await meminfo('MemTotal'))) * (await meminfo('SwapTotal')));
+  const main = await mainGroup(swaps, groupOf(swaps, 'Burstable'));
+  await expectFiles(main, { 'memory.swap.max': String(Math.floor(share / 4096) * 4096) });
+  await expectFiles(await mainGroup(stays, groupOf(stays, 'Guaranteed')), { 'memory.swap.max': '0' });
+  const { body } = await call('GET', '/api/v1/nodes/node');
+  const { status } = body as { status?: { nodeInfo?: { swap?: { capacity?: number } } } };
+  expect("the node's swap", status?.nodeInfo?.swap?.capacity, await meminfo('SwapTotal'));
+  const told = `memory.swap.max ${await value(main, 'memory.swap.max')}`;
+  for (const name of ['swaps', 'stays']) await call('DELETE', `${PODS}/${name}`);
+  for (const name of ['swaps', 'stays'])
+    await until(`${name} is gone`, 120, async () => (await call('GET', `${PODS}/${name}`)).status === 404);
+  await run('swapoff', '/swapfile');
+  return told;
 }
 
 /** Greed: a container over its limit, and a node that runs out of memory. */
@@ -55,6 +96,7 @@ export async function pressureChecks(): Promise<void> {
     });
   });
   if (!joined) return;
+  await check('LimitedSwap: a burstable container has swap in proportion to its request, a guaranteed one none', limitedSwap);
 
   await check('memory pressure: the best-effort hog is evicted, a guaranteed pod beside it is not', async () => {
     const guaranteed = { cpu: '100m', memory: '64Mi' };
@@ -65,9 +107,7 @@ export async function pressureChecks(): Promise<void> {
     };
     const threshold = Math.floor(summary.node.memory.availableBytes / 1024 ** 2 - 250);
     const settings = { evictionHard: { 'memory.available': `${threshold}Mi` }, evictionPressureTransitionPeriod: '10s' };
-    await writeFile('/var/lib/kubelet/config.yaml', configuration(settings), { mode: 0o600 });
-    await run('systemctl', 'restart', 'kubelet');
-    await healthy(120);
+    await configure(settings);
     await runningPod('guaranteed', 120);
     const began = performance.now();
     const volumes = [{ name: 'hog', emptyDir: { medium: 'Memory' } }];
