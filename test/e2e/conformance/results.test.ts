@@ -6,7 +6,7 @@ import { specProgress } from './specProgress.ts';
 
 const it = (name: string, State: string, Message?: string) => ({
   LeafNodeType: 'It',
-  ContainerHierarchyTexts: ['[sig-node]', 'Pods'],
+  ContainerHierarchyTexts: ['[sig-node]', '', 'Pods'],
   LeafNodeText: name,
   State,
   RunTime: 1_500_000_000,

@@ -32,7 +32,11 @@ export function readReport(text: string): { specs: SpecResult[]; setupFaults: st
     if (SETUP.has(spec.LeafNodeType ?? '') && !ok && spec.State !== 'skipped') setupFaults.push(`${spec.LeafNodeType}: ${message}`);
     if (spec.LeafNodeType !== 'It' || spec.State === 'pending' || (spec.State === 'skipped' && message === '')) continue;
     specs.push({
-      name: [...(spec.ContainerHierarchyTexts ?? []), spec.LeafNodeText ?? ''].join(' ').trim(),
+      // A container without a text leaves no gap.
+      name: [...(spec.ContainerHierarchyTexts ?? []), spec.LeafNodeText ?? '']
+        .filter((part) => part !== '')
+        .join(' ')
+        .trim(),
       state: ok ? 'passed' : spec.State === 'skipped' ? 'skipped' : 'failed',
       seconds: (spec.RunTime ?? 0) / 1e9,
       message: message.split('\n').slice(0, 12).join('\n').slice(0, 2_000),
