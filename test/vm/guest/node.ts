@@ -110,11 +110,11 @@ export interface ShownPod {
   };
 }
 
-/** The pod of a manifest, by its name there. */
+/** A pod of a manifest, by its name there, or one of the API server. */
 export async function shownPod(name: string): Promise<ShownPod | undefined> {
   const answer = await fetch('http://127.0.0.1:10255/pods');
   const { items } = (await answer.json()) as { items: ShownPod[] | null };
-  return items?.find((pod) => pod.metadata.name === `${name}-node`);
+  return items?.find((pod) => [`${name}-node`, name].includes(pod.metadata.name));
 }
 
 export async function runningPod(name: string, seconds = 120): Promise<ShownPod> {
