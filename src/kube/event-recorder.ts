@@ -1,9 +1,9 @@
 import { timeFromMs } from '../api/time.ts';
+import { Background } from '../host/background.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
 import type { EventAnnotations, EventObject, EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
-import type { Health, Service } from '../observe/service.ts';
 import type { KubeApi } from './api.ts';
 import { isKubeError } from './errors.ts';
 import { type CorrelatedEvent, EventCorrelator, type RawEvent } from './event-correlator.ts';
@@ -34,17 +34,17 @@ export interface ApiEventsDeps {
  * queue, more are dropped and counted. Without a server each is tried 12 times, 10 s apart; one that the server refuses
  * is dropped at once.
  */
-export class ApiEvents implements EventRecorder, Service {
-  readonly name = 'events';
+export class ApiEvents extends Background implements EventRecorder {
+  override readonly name = 'events';
   readonly #deps: ApiEventsDeps;
   readonly #correlator = new EventCorrelator();
   readonly #queue: RawEvent[] = [];
   #lastName = 0n;
   #dropped = 0;
   #wake: (() => void) | undefined;
-  #running: Promise<void> = Promise.resolve();
 
   constructor(deps: ApiEventsDeps) {
+    super();
     this.#deps = deps;
   }
 
@@ -66,23 +66,7 @@ export class ApiEvents implements EventRecorder, Service {
     this.#wake?.();
   }
 
-  start(signal: AbortSignal): void {
-    this.#running = this.#run(signal);
-  }
-
-  ready(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  health(): Health {
-    return { ok: true };
-  }
-
-  async stop(): Promise<void> {
-    await this.#running;
-  }
-
-  async #run(signal: AbortSignal): Promise<void> {
+  protected override async run(signal: AbortSignal): Promise<void> {
     const wake = () => this.#wake?.();
     signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {

@@ -1,6 +1,6 @@
+import { Background } from '../host/background.ts';
 import type { EventObject, EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
-import type { Health, Service } from '../observe/service.ts';
 import { type OomKill, parseOomKill } from './oom-kill.ts';
 
 /** The container that a control group belongs to. */
@@ -29,35 +29,18 @@ export interface OomWatcherDeps {
 
 /**
  * Tells when the kernel kills a process for want of memory: of the machine (SystemOOM), or of a container, whose main
- * process may live on while a child is gone.
+ * process may live on while a child is gone. A kernel log that may not be read is told once; nothing else depends on it.
  */
-export class OomWatcher implements Service {
-  readonly name = 'oom-watcher';
+export class OomWatcher extends Background {
+  override readonly name = 'oom-watcher';
   readonly #deps: OomWatcherDeps;
-  #loop: Promise<void> = Promise.resolve();
 
   constructor(deps: OomWatcherDeps) {
+    super();
     this.#deps = deps;
   }
 
-  start(signal: AbortSignal): void {
-    this.#loop = this.#run(signal);
-  }
-
-  ready(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  /** A kernel log that may not be read is told once; nothing else depends on it. */
-  health(): Health {
-    return { ok: true };
-  }
-
-  async stop(): Promise<void> {
-    await this.#loop;
-  }
-
-  async #run(signal: AbortSignal): Promise<void> {
+  protected override async run(signal: AbortSignal): Promise<void> {
     const { kernelLog, log } = this.#deps;
     try {
       for await (const text of kernelLog(signal)) {
