@@ -1,3 +1,4 @@
+import { findContainer, containerFieldPath as pathOf } from '../api/pod.ts';
 import type { Pod } from '../api/types.ts';
 import type { EventObject } from './events.ts';
 
@@ -13,7 +14,6 @@ export function containerEventObject(pod: Pod, container: string): EventObject {
 }
 
 export function containerFieldPath(pod: Pod, container: string): string {
-  if (pod.spec.initContainers?.some((c) => c.name === container)) return `spec.initContainers{${container}}`;
-  if (pod.spec.ephemeralContainers?.some((c) => c.name === container)) return `spec.ephemeralContainers{${container}}`;
-  return `spec.containers{${container}}`;
+  const found = findContainer(pod, container);
+  return found === undefined ? `spec.containers{${container}}` : pathOf(found);
 }

@@ -3,7 +3,8 @@ import { bareContainerId } from '../api/container-id.ts';
 import type { Container, Pod, PodStatus, Probe } from '../api/types.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Random } from '../host/random.ts';
-import type { EventObject, EventRecorder } from '../observe/events.ts';
+import { containerEventObject } from '../observe/event-object.ts';
+import type { EventRecorder } from '../observe/events.ts';
 import type { Logger } from '../observe/log.ts';
 import type { ProbeLabels, ProbeMetrics } from './metrics.ts';
 import type { ProbeOutcome } from './outcome.ts';
@@ -203,11 +204,7 @@ export class ProbeWorker {
   }
 
   #event(reason: string, message: string): void {
-    const { name, namespace } = this.pod.metadata;
-    const isInit = this.pod.spec.initContainers?.some((c) => c.name === this.container.name) === true;
-    const fieldPath = `spec.${isInit ? 'initContainers' : 'containers'}{${this.container.name}}`;
-    const object: EventObject = { kind: 'Pod', namespace, name, uid: this.uid, fieldPath };
-    this.#deps.events.event(object, 'Warning', reason, message);
+    this.#deps.events.event(containerEventObject(this.pod, this.container.name), 'Warning', reason, message);
   }
 
   #about() {
