@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { expectFiles, groupOf, mainGroup, unitProperties, value } from './groups.ts';
+import { expectFiles, groupOf, mainGroup, meminfo, unitProperties, value } from './groups.ts';
 import { type ShownPod, shownPod } from './node.ts';
 import { check, expect, run } from './report.ts';
 
@@ -13,8 +12,7 @@ const pod = async (name: string): Promise<ShownPod> => {
 /** What control groups hold of the pods that run, and that systemd knows the same. */
 export async function groupChecks(): Promise<void> {
   await check('all pods: capacity less what is reserved', async () => {
-    const text = /MemTotal:\s+([0-9]+) kB/.exec(await readFile('/proc/meminfo', 'utf8'));
-    const memory = Number(text?.[1]) * 1024 - 100 * MiB;
+    const memory = (await meminfo('MemTotal')) - 100 * MiB;
     // The kernel keeps whole pages.
     await expectFiles('kubepods.slice', { 'memory.max': String(Math.floor(memory / 4096) * 4096) });
     // 2 CPUs less 100m: 1945 shares on the scale of weights.

@@ -17,6 +17,12 @@ export function groupOf(pod: ShownPod, qos: string): string {
   return `${above}/${last}-pod${pod.metadata.uid.replaceAll('-', '_')}.slice`;
 }
 
+/** Bytes that /proc/meminfo tells of `name`. */
+export async function meminfo(name: string): Promise<number> {
+  const found = new RegExp(`^${name}:\\s+([0-9]+) kB`, 'm').exec(await readFile('/proc/meminfo', 'utf8'));
+  return Number(found?.[1]) * 1024;
+}
+
 export async function value(group: string, file: string): Promise<string> {
   return (await readFile(join(ROOT, group, file), 'utf8')).trim();
 }

@@ -1,6 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { call, KUBECONFIG, startApiServer } from './apiserver.ts';
-import { expectFiles, groupOf, mainGroup, value } from './groups.ts';
+import { expectFiles, groupOf, mainGroup, meminfo, value } from './groups.ts';
 import { configuration, healthy, runningPod, shownPod, startWith } from './node.ts';
 import { place, podOf, type Resources, SLEEP, unplace } from './pods.ts';
 import { agentLog, check, expect, run, until } from './report.ts';
@@ -24,12 +24,6 @@ async function create(
   const pod = podOf(name, command, { resources, volumeMounts }, { nodeName: 'node', automountServiceAccountToken: false, volumes });
   const { status, body } = await call('POST', PODS, pod);
   expect(`creating ${name}: ${JSON.stringify(body).slice(0, 300)}`, status, 201);
-}
-
-/** Bytes that /proc/meminfo tells. */
-async function meminfo(name: string): Promise<number> {
-  const found = new RegExp(`^${name}:\\s+([0-9]+) kB`, 'm').exec(await readFile('/proc/meminfo', 'utf8'));
-  return Number(found?.[1]) * 1024;
 }
 
 async function configure(settings: Record<string, unknown>): Promise<void> {
